@@ -1,0 +1,192 @@
+"""What a Kubernetes API answered, as exceptions that say what to do next.
+
+    KubeError
+    +-- ConnectionFailed    no answer came; a write may or may not have happened: read back
+    +-- ApiError            an answer with a Status
+        +-- BadRequest      400
+        +-- NotAuthorized   401
+        +-- NotPermitted    403
+        +-- ObjectNotFound  404: on a live GET the only proof of absence
+        +-- Gone            410: relist
+        +-- ObjectConflict  409: reread and decide again
+        |   +-- AlreadyExists
+        +-- ObjectChanged   422 from a wrong uid in a patch or a failed JSON-patch test: it changed
+        +-- ObjectInvalid   422: the request itself is wrong; causes name the fields
+        +-- TooManyRequests 429: honour `retry_after_seconds`
+        |   +-- EvictionBlocked  a disruption budget said no; never turn it into a delete
+        +-- ServerFailed    5xx: unknown outcome on a write
+            +-- TooNew      504: the resourceVersion asked for is ahead of the server
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import msgspec
+
+from mooring.model.errors import MooringError
+
+
+class StatusCause(msgspec.Struct, frozen=True):
+    """One of the reasons a request was refused."""
+
+    reason: str = ""
+    message: str = ""
+    field: str = ""
+
+
+class StatusDetails(msgspec.Struct, frozen=True, rename={"retry_after_seconds": "retryAfterSeconds"}):
+    """What a Status is about."""
+
+    name: str = ""
+    group: str = ""
+    kind: str = ""
+    uid: str = ""
+    causes: list[StatusCause] = []
+    retry_after_seconds: int = 0
+
+
+class Status(msgspec.Struct, frozen=True):
+    """The body of every failed answer, and of watch ERROR events."""
+
+    status: str = ""
+    message: str = ""
+    reason: str = ""
+    code: int = 0
+    details: StatusDetails | None = None
+
+
+class KubeError(MooringError):
+    """The root of everything a Kubernetes API can do to us."""
+
+    code = "kubernetes"
+
+
+class ConnectionFailed(KubeError):
+    """No answer came. A write may have taken effect."""
+
+    code = "kubernetes_unreachable"
+
+
+class ApiError(KubeError):
+    """An answer with a Status that is not success."""
+
+    code = "kubernetes_refused"
+    http_status: ClassVar[int] = 0
+
+    def __init__(self, status: Status, *, retry_after_seconds: float | None = None) -> None:
+        super().__init__(status.message or f"HTTP {status.code}")
+        self.status = status
+        self.retry_after_seconds = retry_after_seconds
+
+    @property
+    def causes(self) -> list[StatusCause]:
+        return self.status.details.causes if self.status.details else []
+
+
+class BadRequest(ApiError):
+    code = "kubernetes_bad_request"
+
+
+class NotAuthorized(ApiError):
+    code = "kubernetes_unauthorized"
+
+
+class NotPermitted(ApiError):
+    code = "kubernetes_forbidden"
+
+
+class ObjectNotFound(ApiError):
+    code = "kubernetes_not_found"
+
+
+class Gone(ApiError):
+    code = "kubernetes_gone"
+
+
+class ObjectConflict(ApiError):
+    code = "kubernetes_conflict"
+
+
+class AlreadyExists(ObjectConflict):
+    code = "kubernetes_already_exists"
+
+
+class ObjectChanged(ApiError):
+    code = "kubernetes_changed"
+
+
+class ObjectInvalid(ApiError):
+    code = "kubernetes_invalid"
+
+
+class TooManyRequests(ApiError):
+    code = "kubernetes_too_many_requests"
+
+
+class EvictionBlocked(TooManyRequests):
+    code = "eviction_blocked"
+
+
+class ServerFailed(ApiError):
+    code = "kubernetes_failed"
+
+
+class TooNew(ServerFailed):
+    code = "kubernetes_too_new"
+
+
+_BY_CODE: dict[int, type[ApiError]] = {
+    400: BadRequest,
+    401: NotAuthorized,
+    403: NotPermitted,
+    404: ObjectNotFound,
+    409: ObjectConflict,
+    410: Gone,
+    422: ObjectInvalid,
+    429: TooManyRequests,
+}
+
+
+def error_from_status(status: Status, headers: Mapping[str, str] | None = None) -> ApiError:
+    """The exception for a failed answer or a watch ERROR event."""
+    return _class_for(status)(status, retry_after_seconds=_retry_after(status, headers or {}))
+
+
+def error_from_answer(http_status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
+    """The exception for a failed HTTP answer, also when its body is no Status."""
+    try:
+        status = msgspec.json.decode(body, type=Status)
+    except msgspec.DecodeError:
+        status = Status(message=body[:500].decode("utf-8", "replace"))
+    if status.code != http_status:
+        status = msgspec.structs.replace(status, code=http_status)
+    return error_from_status(status, headers)
+
+
+def _class_for(status: Status) -> type[ApiError]:
+    causes = status.details.causes if status.details else []
+    if status.code == 409 and status.reason == "AlreadyExists":
+        return AlreadyExists
+    if status.code == 422 and _means_changed(status, causes):
+        return ObjectChanged
+    if status.code == 429 and any(cause.reason == "DisruptionBudget" for cause in causes):
+        return EvictionBlocked
+    if status.code == 504 and any(cause.reason == "ResourceVersionTooLarge" for cause in causes):
+        return TooNew
+    return _BY_CODE.get(status.code, ServerFailed if status.code >= 500 else ApiError)
+
+
+def _means_changed(status: Status, causes: list[StatusCause]) -> bool:
+    # Rule 3: a wrong uid in a merge-patch and a failed JSON-patch test both answer 422.
+    if any(cause.field == "metadata.uid" for cause in causes):
+        return True
+    return "testing path" in status.message or "testing value" in status.message
+
+
+def _retry_after(status: Status, headers: Mapping[str, str]) -> float | None:
+    header = headers.get("retry-after", "")
+    if header.isdigit():
+        return float(header)
+    if status.details and status.details.retry_after_seconds:
+        return float(status.details.retry_after_seconds)
+    return None

@@ -1,0 +1,54 @@
+"""A node, as far as placing workers and noticing its end needs."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from collections.abc import Mapping
+
+from mooring.model.names import DRAINING_TAINTS, SYSTEM_TAINT
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """A taint on a node."""
+
+    key: str
+    value: str = ""
+    effect: str = "NoSchedule"
+
+    def __str__(self) -> str:
+        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """What the cluster says about one node."""
+
+    name: str
+    uid: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
+    ready: bool = True
+    ready_since: datetime | None = None
+    terminating: bool = False
+    created_at: datetime | None = None
+    cpu_millis: int = 0
+    memory_bytes: int = 0
+    pods: int = 0
+
+    @property
+    def draining_because(self) -> str:
+        """Why no new work should land here; empty when it may."""
+        if self.terminating:
+            return "the node is being deleted"
+        if self.unschedulable:
+            return "the node is cordoned"
+        for taint in self.taints:
+            if taint.key in DRAINING_TAINTS:
+                return f"the node carries the taint {taint}"
+        return ""
+
+    @property
+    def is_system(self) -> bool:
+        """Whether the node belongs to a pool for the cluster's own parts."""
+        return any(taint.key == SYSTEM_TAINT for taint in self.taints)

@@ -1,0 +1,73 @@
+"""A worker: one pod of a pool, and the state that everybody sees it in."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from mooring.model.why import Why
+
+
+class WorkerState(StrEnum):
+    """The states of the contract."""
+
+    STARTING = "starting"
+    IDLE = "idle"
+    CLAIMED = "claimed"
+    BUSY = "busy"
+    DRAINING = "draining"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Whose a worker is, as written on its pod."""
+
+    owner: str
+    claim: str
+    epoch: int
+    stamped_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """What the cluster says about one worker pod; nothing in here is remembered, all of it is read."""
+
+    namespace: str
+    name: str
+    uid: str
+    resource_version: str
+    pool: str
+    pool_uid: str
+    created_at: datetime
+    spec_hash: str
+    node: str = ""
+    phase: str = "Pending"
+    ready: bool = False
+    ready_since: datetime | None = None
+    terminating_since: datetime | None = None
+    deletion_due: datetime | None = None
+    stamp: Stamp | None = None
+    protected: bool = False
+    address: str = ""
+    unschedulable: str = ""
+    unschedulable_since: datetime | None = None
+    waiting: str = ""
+    waiting_message: str = ""
+    restarts: int = 0
+    finalizers: tuple[str, ...] = ()
+
+    @property
+    def finished(self) -> bool:
+        """Whether its containers ended for good."""
+        return self.phase in ("Succeeded", "Failed")
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifiedWorker:
+    """A worker with its state and the reason for it."""
+
+    worker: Worker
+    state: WorkerState
+    why: Why
+    live_claims: int = 0
+    idle_since: datetime | None = None

@@ -1,0 +1,56 @@
+"""The conditions of a pool: what holds, what does not, and why, in words a person can act on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from mooring.model.why import Condition, merge_conditions
+from mooring.model.worker import ClassifiedWorker, WorkerState
+from mooring.planning.actions import Reason
+
+if TYPE_CHECKING:
+    from mooring.planning.pools import PoolSnapshot
+
+
+def compute_conditions(
+    snapshot: PoolSnapshot, workers: Sequence[ClassifiedWorker], reasons: Sequence[Reason]
+) -> tuple[Condition, ...]:
+    """Valid, Ready and Schedulable, with transition times kept while nothing changed."""
+    fresh = (_valid(snapshot), _ready(snapshot, workers, reasons), _schedulable(snapshot, workers))
+    now = snapshot.now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return merge_conditions(snapshot.pool.status.conditions, fresh, now)
+
+
+def _valid(snapshot: PoolSnapshot) -> Condition:
+    generation = snapshot.pool.generation
+    if snapshot.problems:
+        return Condition("Valid", "False", "InvalidSpec", "; ".join(snapshot.problems), observed_generation=generation)
+    return Condition("Valid", "True", "Accepted", "the spec is valid", observed_generation=generation)
+
+
+def _ready(snapshot: PoolSnapshot, workers: Sequence[ClassifiedWorker], reasons: Sequence[Reason]) -> Condition:
+    generation, warm = snapshot.pool.generation, snapshot.pool.spec.warm
+    counts = Counter(item.state for item in workers)
+    idle, starting = counts[WorkerState.IDLE], counts[WorkerState.STARTING]
+    if idle >= warm:
+        return Condition("Ready", "True", "FloorHeld", f"at least {warm} idle", observed_generation=generation)
+    waits = sorted({f"{item.why.message}" for item in workers if item.why.code in ("waiting", "unschedulable")})
+    told = [reason.message for reason in reasons] + waits[:3]
+    because = f": {'; '.join(told)}" if told else ""
+    message = f"{idle} of {warm} idle, {starting} starting{because}"
+    code = "".join(part.capitalize() for part in reasons[0].code.split("_")) if reasons else "Starting"
+    return Condition("Ready", "False", code, message, observed_generation=generation)
+
+
+def _schedulable(snapshot: PoolSnapshot, workers: Sequence[ClassifiedWorker]) -> Condition:
+    generation = snapshot.pool.generation
+    if snapshot.placed.problem:
+        message = f"{snapshot.placed.problem}; {snapshot.placed.fix}"
+        return Condition("Schedulable", "False", "NoPlacement", message, observed_generation=generation)
+    held = [item for item in workers if item.why.code == "unschedulable"]
+    if held:
+        message = f"{len(held)} worker(s) held Pending: {held[0].why.message}"
+        return Condition("Schedulable", "False", "Unschedulable", message, observed_generation=generation)
+    return Condition("Schedulable", "True", "Scheduled", "no worker waits for a node", observed_generation=generation)

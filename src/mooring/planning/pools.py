@@ -1,0 +1,249 @@
+"""Keep a pool's floor of idle workers: the invariant `warm-floor`.
+
+A worker's name is its slot, `<pool>-<n>`. Names are what make over-creation impossible: whatever a stale
+cache, a lost answer or a second control plane believes, the API server refuses a slot that is taken.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from math import ceil
+
+from mooring.model.claim import Claim
+from mooring.model.node import Node
+from mooring.model.pool import Pool, PoolStatus
+from mooring.model.worker import ClassifiedWorker, Worker, WorkerState
+from mooring.planning.actions import CreateWorker, Reason, RetireWorker, earliest
+from mooring.planning.conditions import compute_conditions
+from mooring.planning.placement import Placed
+from mooring.planning.workers import classify_worker
+
+WARM_FLOOR = "warm-floor"
+ROLL_FRACTION = 0.1  # of `warm`: how many idle workers a template change replaces at a time
+
+
+@dataclass(frozen=True, slots=True)
+class InFlight:
+    """Own writes that the cache has not shown yet."""
+
+    creating: frozenset[str] = frozenset()  # names
+    deleting: frozenset[str] = frozenset()  # uids
+    taken: frozenset[str] = frozenset()  # names held by pods that are not ours
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Creates failed; none are tried until then."""
+
+    failures: int
+    until: datetime
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSnapshot:
+    """All that the decision may look at."""
+
+    now: datetime
+    pool: Pool
+    spec_hash: str
+    workers: tuple[Worker, ...]
+    nodes: Mapping[str, Node]
+    placed: Placed
+    claims: Mapping[str, tuple[Claim, ...]] = field(default_factory=dict)  # live ones, by pod uid
+    last_ended: Mapping[str, datetime] = field(default_factory=dict)  # by pod uid
+    queued: int = 0
+    in_flight: InFlight = InFlight()
+    backoff: Backoff | None = None
+    problems: tuple[str, ...] = ()  # what is wrong with the spec
+
+
+@dataclass(frozen=True, slots=True)
+class PoolPlan:
+    """What to do, what to say, and when to look again."""
+
+    creates: tuple[CreateWorker, ...]
+    retires: tuple[RetireWorker, ...]
+    status: PoolStatus
+    workers: tuple[ClassifiedWorker, ...]
+    wake_at: datetime | None
+    reasons: tuple[Reason, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Fleet:
+    """The pool's workers, sorted into what matters for the floor."""
+
+    classified: tuple[ClassifiedWorker, ...]
+    current: tuple[ClassifiedWorker, ...]  # idle, of today's template, staying
+    outdated: tuple[ClassifiedWorker, ...]  # idle, of an older template
+    leaving: tuple[ClassifiedWorker, ...]  # nobody's, on a node that drains
+    finished: tuple[ClassifiedWorker, ...]
+    coming: int  # will be idle without further help
+    occupied: int  # slots in use, terminating and in-flight ones included
+
+    @property
+    def idle(self) -> int:
+        return len(self.current) + len(self.outdated)
+
+
+def plan_pool(snapshot: PoolSnapshot) -> PoolPlan:
+    """Decide which workers to make and which to retire."""
+    fleet = _sort(snapshot)
+    reasons: list[Reason] = []
+    creates: tuple[CreateWorker, ...] = ()
+    retires: tuple[RetireWorker, ...] = ()
+    if not snapshot.pool.terminating and not snapshot.problems:
+        creates = _plan_creates(snapshot, fleet, reasons)
+        retires = _plan_retires(snapshot, fleet)
+    status = _status(snapshot, fleet, reasons)
+    wake_at = earliest(_next_surplus(snapshot, fleet), snapshot.backoff.until if snapshot.backoff else None)
+    return PoolPlan(creates, retires, status, fleet.classified, wake_at, tuple(reasons))
+
+
+def _sort(snapshot: PoolSnapshot) -> _Fleet:
+    classified = tuple(
+        classify_worker(w, snapshot.nodes, snapshot.claims.get(w.uid, ()), snapshot.last_ended.get(w.uid))
+        for w in snapshot.workers
+    )
+    current, outdated, leaving, finished = [], [], [], []
+    coming = 0
+    for item in classified:
+        worker = item.worker
+        if worker.uid in snapshot.in_flight.deleting or worker.terminating_since is not None:
+            continue
+        unheld = not item.live_claims and worker.stamp is None
+        if worker.finished:
+            if unheld:
+                finished.append(item)
+        elif item.state is WorkerState.IDLE:
+            (current if worker.spec_hash == snapshot.spec_hash else outdated).append(item)
+        elif item.state is WorkerState.DRAINING and unheld:
+            leaving.append(item)
+        elif item.state is WorkerState.STARTING and item.why.code != "node_not_ready":
+            coming += 1
+    unseen = snapshot.in_flight.creating - {worker.name for worker in snapshot.workers}
+    return _Fleet(
+        classified,
+        tuple(current),
+        tuple(outdated),
+        tuple(leaving),
+        tuple(finished),
+        coming + len(unseen),
+        len(classified) + len(unseen),
+    )
+
+
+def _target(snapshot: PoolSnapshot) -> int:
+    return snapshot.pool.spec.warm + snapshot.queued
+
+
+def _roll_batch(snapshot: PoolSnapshot) -> int:
+    return max(1, ceil(snapshot.pool.spec.warm * ROLL_FRACTION))
+
+
+def _plan_creates(snapshot: PoolSnapshot, fleet: _Fleet, reasons: list[Reason]) -> tuple[CreateWorker, ...]:
+    rolled = min(len(fleet.outdated), _roll_batch(snapshot))
+    wanted = _target(snapshot) - (fleet.idle - rolled) - fleet.coming
+    if wanted <= 0:
+        return ()
+    room = snapshot.pool.spec.max - fleet.occupied
+    if room < wanted:
+        missing = wanted - max(room, 0)
+        reasons.append(Reason("at_max", f"{missing} more wanted, but {fleet.occupied} of max {snapshot.pool.spec.max} exist"))
+    if room <= 0:
+        return ()
+    if snapshot.placed.problem:
+        reasons.append(Reason("no_placement", snapshot.placed.problem, snapshot.placed.fix))
+        return ()
+    if snapshot.backoff is not None and snapshot.now < snapshot.backoff.until:
+        reasons.append(Reason("create_failed", snapshot.backoff.message))
+        return ()
+    names = _free_names(snapshot, min(wanted, room))
+    return tuple(CreateWorker(name, snapshot.spec_hash) for name in names)
+
+
+def _free_names(snapshot: PoolSnapshot, count: int) -> list[str]:
+    used = {worker.name for worker in snapshot.workers} | snapshot.in_flight.creating | snapshot.in_flight.taken
+    names: list[str] = []
+    # Slots below `max` only (plus those foreign pods sit on): the bound holds even for a stale view.
+    for slot in range(snapshot.pool.spec.max + len(snapshot.in_flight.taken)):
+        if len(names) == count:
+            break
+        name = f"{snapshot.pool.name}-{slot}"
+        if name not in used:
+            names.append(name)
+    return names
+
+
+def _plan_retires(snapshot: PoolSnapshot, fleet: _Fleet) -> tuple[RetireWorker, ...]:
+    retires = [_retire(snapshot, item, item.why.message, 0.0, f"phase is {item.worker.phase}") for item in fleet.finished]
+    target = _target(snapshot)
+    full = fleet.occupied >= snapshot.pool.spec.max
+    floor_holds = fleet.idle >= target
+    if floor_holds or full:
+        retires += [_retire(snapshot, item, item.why.message, 0.0, item.why.message) for item in fleet.leaving]
+    retires += _plan_roll(snapshot, fleet, target, full)
+    retires += _plan_surplus(snapshot, fleet, target)
+    return tuple(retires)
+
+
+def _plan_roll(snapshot: PoolSnapshot, fleet: _Fleet, target: int, full: bool) -> list[RetireWorker]:
+    """Replace idle workers of an older template: first make, then retire; retire first only when there is no room."""
+    batch = _roll_batch(snapshot)
+    spare = fleet.idle - target
+    allowed = min(batch, max(spare, 0))
+    if full and fleet.coming == 0:
+        allowed = max(allowed, min(batch, fleet.idle - target + batch))
+    reason = "its template is older than the pool's"
+    oldest = sorted(fleet.outdated, key=_idle_since)[: max(allowed, 0)]
+    return [_retire(snapshot, item, reason, 0.0, f"spec hash {item.worker.spec_hash} is not current") for item in oldest]
+
+
+def _plan_surplus(snapshot: PoolSnapshot, fleet: _Fleet, target: int) -> list[RetireWorker]:
+    spare = len(fleet.current) + len(fleet.outdated) - target - min(len(fleet.outdated), _roll_batch(snapshot))
+    if spare <= 0:
+        return []
+    due = snapshot.now - timedelta(seconds=snapshot.pool.spec.idle_seconds)
+    ripe = [item for item in fleet.current if _idle_since(item) <= due]
+    ripe.sort(key=_idle_since)
+    floor = float(snapshot.pool.spec.idle_seconds)
+    reason = f"{fleet.idle} idle, {target} wanted, idle for longer than {snapshot.pool.spec.idle_seconds} s"
+    return [_retire(snapshot, item, reason, floor, "the floor is held without it") for item in ripe[:spare]]
+
+
+def _retire(snapshot: PoolSnapshot, item: ClassifiedWorker, reason: str, floor: float, proof: str) -> RetireWorker:
+    age = (snapshot.now - _idle_since(item)).total_seconds()
+    return RetireWorker(item.worker, WARM_FLOOR, reason, ("no live claim and no owner stamp", proof), age, floor)
+
+
+def _idle_since(item: ClassifiedWorker) -> datetime:
+    return item.idle_since or item.worker.created_at
+
+
+def _next_surplus(snapshot: PoolSnapshot, fleet: _Fleet) -> datetime | None:
+    if fleet.idle <= _target(snapshot):
+        return None
+    after = timedelta(seconds=snapshot.pool.spec.idle_seconds)
+    return earliest(*(_idle_since(item) + after for item in fleet.current if _idle_since(item) + after > snapshot.now))
+
+
+def _status(snapshot: PoolSnapshot, fleet: _Fleet, reasons: list[Reason]) -> PoolStatus:
+    counts = dict.fromkeys(WorkerState, 0)
+    terminating = 0
+    for item in fleet.classified:
+        counts[item.state] += 1
+        terminating += item.worker.terminating_since is not None
+    return PoolStatus(
+        observed_generation=snapshot.pool.generation,
+        replicas=len(fleet.classified) - terminating,
+        idle=counts[WorkerState.IDLE],
+        busy=counts[WorkerState.BUSY] + counts[WorkerState.CLAIMED],
+        starting=counts[WorkerState.STARTING],
+        draining=counts[WorkerState.DRAINING],
+        lost=counts[WorkerState.LOST],
+        queued=snapshot.queued,
+        terminating=terminating,
+        selector=f"mooring.dev/pool={snapshot.pool.name}",
+        conditions=compute_conditions(snapshot, fleet.classified, reasons),
+    )

@@ -1,0 +1,119 @@
+"""The rails: what every destructive act must pass, whatever planner asked for it.
+
+Two proofs, an age floor, two ticks, a cap per tick, and brakes that stop everything at once. The rest of the
+rails are effects and live in control/: the uid and resourceVersion preconditions and the audit row before the act.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Generic, Protocol, TypeVar
+
+from mooring.planning.actions import earliest
+
+CAP_PER_TICK = 25
+CONFIRM_SECONDS = 2.0
+
+
+class Destructive(Protocol):
+    """What an act has to bring along to be judged."""
+
+    @property
+    def key(self) -> str:
+        """The object's uid and the rule: the same on both ticks."""
+        ...
+
+    @property
+    def proofs(self) -> tuple[str, str]: ...
+
+    @property
+    def age_seconds(self) -> float: ...
+
+    @property
+    def floor_seconds(self) -> float: ...
+
+
+D = TypeVar("D", bound=Destructive)
+
+
+@dataclass(frozen=True, slots=True)
+class Held(Generic[D]):
+    """An act that did not pass, and why."""
+
+    act: D
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict(Generic[D]):
+    """What may be done now, what waits, and what to remember until the next tick."""
+
+    allowed: tuple[D, ...]
+    held: tuple[Held[D], ...]
+    sightings: Mapping[str, datetime]
+    wake_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What the brakes look at."""
+
+    caches_fresh: bool
+    nodes_total: int
+    nodes_ready: int
+    incarnation_expected: str
+    incarnation_seen: str  # empty: the ledger could not be read
+    paused: str = ""  # why the rule is switched off; empty when it is on
+
+
+def compute_brakes(world: World) -> tuple[str, ...]:
+    """Reasons to do nothing destructive at all. An empty or failed read is never proof of absence."""
+    brakes = []
+    if world.paused:
+        brakes.append(f"paused: {world.paused}")
+    if not world.caches_fresh:
+        brakes.append("the view of the cluster is not fresh")
+    if world.nodes_total == 0:
+        brakes.append("the list of nodes is empty")
+    elif world.nodes_ready == 0:
+        brakes.append(f"none of {world.nodes_total} nodes is Ready")
+    if not world.incarnation_seen:
+        brakes.append("the ledger cannot be read")
+    elif world.incarnation_seen != world.incarnation_expected:
+        brakes.append("the ledger is another one than before (restored or replaced)")
+    return tuple(brakes)
+
+
+def apply_rails(
+    acts: Sequence[D],
+    sightings: Mapping[str, datetime],
+    now: datetime,
+    brakes: Iterable[str] = (),
+    cap: int = CAP_PER_TICK,
+    confirm_seconds: float = CONFIRM_SECONDS,
+) -> Verdict[D]:
+    """Sort acts into those that may happen now and those that are held, each with its reason."""
+    stop = "; ".join(brakes)
+    seen: dict[str, datetime] = {}
+    allowed: list[D] = []
+    held: list[Held[D]] = []
+    wake_at: datetime | None = None
+    for act in acts:
+        first = sightings.get(act.key, now)
+        seen[act.key] = first
+        ripe_at = first + timedelta(seconds=confirm_seconds)
+        if stop:
+            held.append(Held(act, stop))
+        elif not all(act.proofs) or act.proofs[0] == act.proofs[1]:
+            held.append(Held(act, "two independent proofs are needed"))
+        elif act.age_seconds < act.floor_seconds:
+            held.append(Held(act, f"{act.age_seconds:.0f} s old, must be {act.floor_seconds:.0f} s"))
+        elif act.key not in sightings or now < ripe_at:
+            held.append(Held(act, "seen on one tick only"))
+            wake_at = earliest(wake_at, ripe_at)
+        elif len(allowed) >= cap:
+            held.append(Held(act, f"more than {cap} in one tick"))
+            wake_at = earliest(wake_at, now + timedelta(seconds=confirm_seconds))
+        else:
+            allowed.append(act)
+    return Verdict(tuple(allowed), tuple(held), seen, wake_at)

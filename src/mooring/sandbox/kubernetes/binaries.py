@@ -131,7 +131,9 @@ def _run(command: list[str], folder: Path) -> str:
 
 
 def _first_program(folders: list[Path], name: str) -> Path | None:
-    return next((folder / name for folder in folders if (folder / name).is_file() and os.access(folder / name, os.X_OK)), None)
+    return next(
+        (folder / name for folder in folders if (folder / name).is_file() and os.access(folder / name, os.X_OK)), None
+    )
 
 
 def _etcd_of_the_wheel() -> Path | None:

@@ -1,0 +1,249 @@
+"""A real Kubernetes control plane on this machine: `async with ControlPlane.start(...) as plane:`.
+
+etcd, kube-apiserver, kube-controller-manager and kube-scheduler on free loopback ports. Leaving the block, or the
+death of this process in any way, ends them. With a folder of the caller's the objects are there at the next start.
+"""
+
+import asyncio
+import contextlib
+import json
+import shutil
+import socket
+import ssl
+import tempfile
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiohttp
+
+from mooring.clock import Clock, Entropy
+from mooring.model.errors import MooringError
+from mooring.sandbox.kubeconfig_file import ClusterAccess, write_kubeconfig
+from mooring.sandbox.kubernetes import components
+from mooring.sandbox.kubernetes.binaries import Binaries, find_binaries
+from mooring.sandbox.kubernetes.certificates import Authority, KeyPair, write_private
+from mooring.sandbox.kubernetes.components import Credentials, PlaneOptions, Ports
+from mooring.sandbox.processes.supervisor import Command, Process, Supervisor
+
+_STOP_SECONDS = 5.0
+_POLL_SECONDS = 0.1
+_BIND_ATTEMPTS = 3
+
+
+class ControlPlaneFailed(MooringError):
+    """A program of the control plane ended or did not become ready."""
+
+    code = "control_plane_failed"
+
+
+class _PortTaken(ControlPlaneFailed):
+    """Somebody took a free port between our look and the program's bind."""
+
+
+@dataclass(frozen=True, slots=True)
+class ControlPlane:
+    """A control plane that runs: where it is and how to reach it."""
+
+    url: str
+    token: str  # user "admin" in group system:masters
+    kubeconfig: Path
+    authority: Path
+    kubelet_server: KeyPair  # what a kubelet's log server shows; the API server checks it
+    kubelet_client_authority: Path
+    logs: Path
+    pids: dict[str, int]
+
+    @staticmethod
+    @contextlib.asynccontextmanager
+    async def start(
+        state_folder: Path | None, *, clock: Clock, entropy: Entropy, options: PlaneOptions = PlaneOptions()
+    ) -> AsyncIterator["ControlPlane"]:
+        """Start it and wait until it is ready; without a folder everything it wrote is removed at the end."""
+        binaries = find_binaries()
+        folder = state_folder or Path(tempfile.mkdtemp(prefix="mooring-kubernetes-"))
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            async with Supervisor() as supervisor:
+                launch = _Launch(folder, binaries, supervisor, clock, entropy, options)
+                plane = await launch.run()
+                try:
+                    yield plane
+                finally:
+                    await launch.stop()
+        finally:
+            if state_folder is None:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def memory_bytes(self) -> int:
+        """Resident memory of all its programs."""
+        return sum(_resident_bytes(pid) for pid in self.pids.values())
+
+
+class _Launch:
+    """One start of the four programs."""
+
+    def __init__(
+        self,
+        folder: Path,
+        binaries: Binaries,
+        supervisor: Supervisor,
+        clock: Clock,
+        entropy: Entropy,
+        options: PlaneOptions,
+    ) -> None:
+        self._folder = folder
+        self._binaries = binaries
+        self._supervisor = supervisor
+        self._clock = clock
+        self._options = options
+        self._logs = folder / "logs"
+        self._logs.mkdir(exist_ok=True)
+        self._credentials = components.issue_credentials(Authority(folder / "pki", clock.now()))
+        self._token = _kept_token(folder / "pki" / "tokens.csv", entropy)
+        self._processes: dict[str, Process] = {}
+        self._deadline = clock.monotonic() + options.start_deadline_seconds
+
+    async def run(self) -> ControlPlane:
+        for attempt in range(1, _BIND_ATTEMPTS + 1):
+            try:
+                return await self._run_once(_choose_ports(self._folder, self._options.port))
+            except _PortTaken:
+                await self.stop()
+                if self._options.port or attempt == _BIND_ATTEMPTS:
+                    raise
+        raise AssertionError("unreachable")
+
+    async def _run_once(self, ports: Ports) -> ControlPlane:
+        credentials, binaries, options = self._credentials, self._binaries, self._options
+        url = f"https://127.0.0.1:{ports.apiserver}"
+        for name, client in (
+            ("controller-manager", credentials.controller_manager),
+            ("scheduler", credentials.scheduler),
+        ):
+            access = ClusterAccess(url, credentials.authority.certificate, client=client)
+            write_kubeconfig(self._folder / "pki" / f"{name}.kubeconfig", access)
+        await self._spawn("etcd", components.etcd_command(binaries, ports, credentials, self._folder / "etcd"))
+        tokens = self._folder / "pki" / "tokens.csv"
+        await self._spawn("kube-apiserver", components.apiserver_command(binaries, ports, credentials, tokens, options))
+        kubeconfig = self._folder / "kubeconfig"
+        write_kubeconfig(kubeconfig, ClusterAccess(url, credentials.authority.certificate, self._token))
+        async with _session(credentials, self._token) as session:
+            await self._await_answer(session, f"{url}/readyz", "kube-apiserver")
+            manager = self._folder / "pki" / "controller-manager.kubeconfig"
+            scheduler = self._folder / "pki" / "scheduler.kubeconfig"
+            await self._spawn(
+                "kube-controller-manager",
+                components.controller_manager_command(binaries, credentials, manager, options),
+            )
+            await self._spawn("kube-scheduler", components.scheduler_command(binaries, scheduler, options))
+            account = f"{url}/api/v1/namespaces/default/serviceaccounts/default"
+            await self._await_answer(session, account, "kube-controller-manager")
+        return ControlPlane(
+            url=url,
+            token=self._token,
+            kubeconfig=kubeconfig,
+            authority=credentials.authority.certificate,
+            kubelet_server=credentials.kubelet_server,
+            kubelet_client_authority=credentials.authority.certificate,
+            logs=self._logs,
+            pids={name: process.pid for name, process in self._processes.items()},
+        )
+
+    async def stop(self) -> None:
+        """Ask in reverse order, then insist; what is left dies with the supervisor."""
+        for _, process in reversed(self._processes.items()):
+            process.signal(15)
+            try:
+                async with asyncio.timeout(_STOP_SECONDS):
+                    await process.wait()
+            except TimeoutError:
+                process.signal(9)
+                await process.wait()
+        self._processes.clear()
+
+    async def _spawn(self, name: str, argv: list[str]) -> None:
+        log = self._logs / f"{name}.log"
+        log.write_bytes(b"")
+        command = Command(argv, log, cwd=self._folder, captured=False, env={"HOME": str(self._folder)})
+        self._processes[name] = await self._supervisor.start(command, name)
+
+    async def _await_answer(self, session: aiohttp.ClientSession, url: str, waiting_for: str) -> None:
+        """Poll until 200; a program that ends meanwhile, or the deadline, is told with the end of its log."""
+        while True:
+            self._check_alive()
+            with contextlib.suppress(aiohttp.ClientError, TimeoutError):
+                async with session.get(url) as answer:
+                    if answer.status == 200:
+                        return
+            if self._clock.monotonic() > self._deadline:
+                seconds = self._options.start_deadline_seconds
+                raise ControlPlaneFailed(
+                    f"{waiting_for} was not ready after {seconds:.0f} s:\n{self._log_tail(waiting_for)}",
+                    fix="try again on a less busy machine",
+                )
+            await self._clock.sleep(_POLL_SECONDS)
+
+    def _check_alive(self) -> None:
+        for name, process in self._processes.items():
+            if process.exit_code is not None:
+                tail = self._log_tail(name)
+                kind = _PortTaken if "address already in use" in tail else ControlPlaneFailed
+                raise kind(f"{name} ended with code {process.exit_code}:\n{tail}", fix=f"see {self._logs}/{name}.log")
+
+    def _log_tail(self, name: str, lines: int = 15) -> str:
+        text = (self._logs / f"{name}.log").read_text(errors="replace")
+        return "\n".join(text.splitlines()[-lines:])
+
+
+def _session(credentials: Credentials, token: str) -> aiohttp.ClientSession:
+    context = ssl.create_default_context(cafile=str(credentials.authority.certificate))
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(ssl=context),
+        headers={"Authorization": f"Bearer {token}"},
+        timeout=aiohttp.ClientTimeout(total=5),
+    )
+
+
+def _kept_token(path: Path, entropy: Entropy) -> str:
+    if path.exists():
+        return path.read_text().split(",", 1)[0]
+    token = entropy.token()
+    write_private(path, f'{token},admin,admin,"system:masters"\n'.encode())
+    return token
+
+
+def _choose_ports(folder: Path, wanted: int) -> Ports:
+    """The ports of the last start where they are free, so that a kubeconfig that was handed out stays true."""
+    file = folder / "ports.json"
+    kept: dict[str, int] = json.loads(file.read_text()) if file.exists() else {}
+    if wanted:
+        kept["apiserver"] = wanted
+    sockets = [
+        _bound(kept.get(name, 0), name == "apiserver" and bool(wanted)) for name in ("apiserver", "etcd", "etcd_peer")
+    ]
+    ports = Ports(*(held.getsockname()[1] for held in sockets))
+    for held in sockets:
+        held.close()
+    file.write_text(json.dumps({"apiserver": ports.apiserver, "etcd": ports.etcd, "etcd_peer": ports.etcd_peer}))
+    return ports
+
+
+def _bound(port: int, required: bool) -> socket.socket:
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        held.bind(("127.0.0.1", port))
+    except OSError as error:
+        if required:
+            held.close()
+            raise ControlPlaneFailed(f"port {port} is taken: {error.strerror}", fix="choose another port") from error
+        held.bind(("127.0.0.1", 0))
+    return held
+
+
+def _resident_bytes(pid: int) -> int:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024
+    return 0

@@ -23,9 +23,12 @@ class Rule:
     message_expression: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Schema:
-    """One node of a shape. `properties` are known fields, `additional` the values of a free map."""
+    """One node of a shape. `properties` are known fields, `additional` the values of a free map.
+
+    Compared by identity: shapes may contain themselves.
+    """
 
     type: SchemaType = "any"
     format: str = ""  # int32, int64, date-time, byte, quantity
@@ -39,6 +42,7 @@ class Schema:
     atomic_map: bool = False
     patch_key: str = ""  # strategic merge key; for most lists the first of list_keys
     patch_retain_keys: bool = False  # strategic `retainKeys`: a union such as a volume source
+    patch_replace: bool = False  # strategic `replace` of an object that would be merged
     # values
     default: Any = None
     enum: tuple[Any, ...] = ()

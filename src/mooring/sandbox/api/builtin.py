@@ -1,0 +1,241 @@
+"""The built-in kinds: their names, shapes, subresources and the fields one may select by."""
+
+from collections.abc import Callable
+from typing import Any
+
+from mooring.sandbox.api.kinds import Kind, Object, PlainStrategy, Strategy
+from mooring.sandbox.api.types import LIBRARY
+
+try:
+    from mooring.sandbox.api.strategies import STRATEGIES
+except ImportError:
+    STRATEGIES: dict[tuple[str, str], Strategy] = {}
+
+_ALL = ("all",)
+_STATUS = frozenset({"status"})
+_STATUS_AND_SCALE = frozenset({"status", "scale"})
+_ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+_NAMESPACE_VERBS = tuple(verb for verb in _ALL_VERBS if verb != "deletecollection")
+_CREATE_ONLY = ("create",)
+_REPLICAS = (".spec.replicas", ".status.replicas", ".status.selector")
+
+
+def read_field(source: Object, path: str) -> str:
+    """A selectable field as selectors compare it: text, empty when absent."""
+    value: Any = source
+    for part in path.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case _:
+            return str(value)
+
+
+def _pod_field(pod: Object, path: str) -> str:
+    if path == "spec.hostNetwork":
+        return read_field(pod, path) or "false"
+    return read_field(pod, path)
+
+
+def _node_field(node: Object, path: str) -> str:
+    return read_field(node, path) or "false" if path == "spec.unschedulable" else read_field(node, path)
+
+
+def _job_field(job: Object, path: str) -> str:
+    return read_field(job, "status.succeeded") or "0" if path == "status.successful" else read_field(job, path)
+
+
+def _replicas_field(owner: Object, path: str) -> str:
+    return read_field(owner, path) or "0" if path == "status.replicas" else read_field(owner, path)
+
+
+def _event_field(event: Object, path: str) -> str:
+    if path == "source":
+        return read_field(event, "source.component") or read_field(event, "reportingComponent")
+    return read_field(event, path)
+
+
+def _kind(
+    group: str,
+    name: str,
+    plural: str,
+    short_names: str = "",
+    *,
+    namespaced: bool = True,
+    categories: tuple[str, ...] = (),
+    subresources: frozenset[str] = frozenset(),
+    verbs: tuple[str, ...] = _ALL_VERBS,
+    generation: bool = False,
+    fields: str = "",
+    field_value: Callable[[Object, str], str] = read_field,
+) -> Kind:
+    shape = f"{group.split('.')[0] or 'core'}.{name}"
+    return Kind(
+        group=group,
+        version="v1",
+        kind=name,
+        plural=plural,
+        namespaced=namespaced,
+        schema=LIBRARY[shape],
+        strategy=STRATEGIES.get((group, name)) or PlainStrategy(),
+        singular=name.lower(),
+        short_names=tuple(short_names.split()),
+        categories=categories,
+        subresources=subresources,
+        verbs=verbs,
+        spec_has_generation=generation,
+        scale_paths=_REPLICAS if "scale" in subresources else None,
+        selectable_fields=tuple(fields.split()),
+        field_value=field_value,
+    )
+
+
+_POD_FIELDS = (
+    "spec.nodeName spec.restartPolicy spec.schedulerName spec.serviceAccountName spec.hostNetwork"
+    " status.phase status.podIP status.podIPs status.nominatedNodeName"
+)
+_EVENT_FIELDS = (
+    "involvedObject.kind involvedObject.namespace involvedObject.name involvedObject.uid involvedObject.apiVersion"
+    " involvedObject.resourceVersion involvedObject.fieldPath reason reportingComponent source type"
+)
+_POD_SUBRESOURCES = frozenset({"status", "log", "eviction", "binding", "ephemeralcontainers", "resize"})
+
+_CORE = (
+    _kind("", "Binding", "bindings", verbs=_CREATE_ONLY),
+    _kind("", "ConfigMap", "configmaps", "cm"),
+    _kind("", "Endpoints", "endpoints", "ep"),
+    _kind("", "Event", "events", "ev", fields=_EVENT_FIELDS, field_value=_event_field),
+    _kind("", "LimitRange", "limitranges", "limits"),
+    _kind(
+        "",
+        "Namespace",
+        "namespaces",
+        "ns",
+        namespaced=False,
+        subresources=frozenset({"status", "finalize"}),
+        verbs=_NAMESPACE_VERBS,
+        fields="status.phase",
+    ),
+    _kind(
+        "",
+        "Node",
+        "nodes",
+        "no",
+        namespaced=False,
+        subresources=_STATUS,
+        fields="spec.unschedulable",
+        field_value=_node_field,
+    ),
+    _kind("", "PersistentVolumeClaim", "persistentvolumeclaims", "pvc", subresources=_STATUS),
+    _kind("", "PersistentVolume", "persistentvolumes", "pv", namespaced=False, subresources=_STATUS),
+    _kind(
+        "",
+        "Pod",
+        "pods",
+        "po",
+        categories=_ALL,
+        subresources=_POD_SUBRESOURCES,
+        generation=True,
+        fields=_POD_FIELDS,
+        field_value=_pod_field,
+    ),
+    _kind("", "PodTemplate", "podtemplates", generation=True),
+    _kind(
+        "",
+        "ReplicationController",
+        "replicationcontrollers",
+        "rc",
+        categories=_ALL,
+        subresources=_STATUS_AND_SCALE,
+        generation=True,
+        fields="status.replicas",
+        field_value=_replicas_field,
+    ),
+    _kind("", "ResourceQuota", "resourcequotas", "quota", subresources=_STATUS),
+    _kind("", "Secret", "secrets", fields="type"),
+    _kind("", "ServiceAccount", "serviceaccounts", "sa", subresources=frozenset({"token"})),
+    _kind("", "Service", "services", "svc", categories=_ALL, subresources=_STATUS, fields="spec.clusterIP spec.type"),
+)
+
+_WORKLOADS = (
+    _kind("apps", "ControllerRevision", "controllerrevisions"),
+    _kind("apps", "DaemonSet", "daemonsets", "ds", categories=_ALL, subresources=_STATUS, generation=True),
+    _kind(
+        "apps", "Deployment", "deployments", "deploy", categories=_ALL, subresources=_STATUS_AND_SCALE, generation=True
+    ),
+    _kind(
+        "apps",
+        "ReplicaSet",
+        "replicasets",
+        "rs",
+        categories=_ALL,
+        subresources=_STATUS_AND_SCALE,
+        generation=True,
+        fields="status.replicas",
+        field_value=_replicas_field,
+    ),
+    _kind(
+        "apps", "StatefulSet", "statefulsets", "sts", categories=_ALL, subresources=_STATUS_AND_SCALE, generation=True
+    ),
+    _kind("batch", "CronJob", "cronjobs", "cj", categories=_ALL, subresources=_STATUS, generation=True),
+    _kind(
+        "batch",
+        "Job",
+        "jobs",
+        categories=_ALL,
+        subresources=_STATUS,
+        generation=True,
+        fields="status.successful",
+        field_value=_job_field,
+    ),
+    _kind("policy", "PodDisruptionBudget", "poddisruptionbudgets", "pdb", subresources=_STATUS, generation=True),
+)
+
+_RBAC = "rbac.authorization.k8s.io"
+_AUTHENTICATION = "authentication.k8s.io"
+_AUTHORIZATION = "authorization.k8s.io"
+_ACCESS = (
+    _kind(_RBAC, "ClusterRoleBinding", "clusterrolebindings", namespaced=False),
+    _kind(_RBAC, "ClusterRole", "clusterroles", namespaced=False),
+    _kind(_RBAC, "RoleBinding", "rolebindings"),
+    _kind(_RBAC, "Role", "roles"),
+    _kind(_AUTHENTICATION, "SelfSubjectReview", "selfsubjectreviews", namespaced=False, verbs=_CREATE_ONLY),
+    _kind(_AUTHENTICATION, "TokenReview", "tokenreviews", namespaced=False, verbs=_CREATE_ONLY),
+    _kind(_AUTHORIZATION, "LocalSubjectAccessReview", "localsubjectaccessreviews", verbs=_CREATE_ONLY),
+    _kind(_AUTHORIZATION, "SelfSubjectAccessReview", "selfsubjectaccessreviews", namespaced=False, verbs=_CREATE_ONLY),
+    _kind(_AUTHORIZATION, "SelfSubjectRulesReview", "selfsubjectrulesreviews", namespaced=False, verbs=_CREATE_ONLY),
+    _kind(_AUTHORIZATION, "SubjectAccessReview", "subjectaccessreviews", namespaced=False, verbs=_CREATE_ONLY),
+)
+
+_CLUSTER = (
+    _kind(
+        "apiextensions.k8s.io",
+        "CustomResourceDefinition",
+        "customresourcedefinitions",
+        "crd crds",
+        namespaced=False,
+        categories=("api-extensions",),
+        subresources=_STATUS,
+        generation=True,
+    ),
+    _kind(
+        "apiregistration.k8s.io",
+        "APIService",
+        "apiservices",
+        namespaced=False,
+        categories=("api-extensions",),
+        subresources=_STATUS,
+    ),
+    _kind("coordination.k8s.io", "Lease", "leases"),
+    _kind("discovery.k8s.io", "EndpointSlice", "endpointslices"),
+    _kind("events.k8s.io", "Event", "events", "ev", fields="reason type"),
+    _kind("node.k8s.io", "RuntimeClass", "runtimeclasses", namespaced=False),
+    _kind("scheduling.k8s.io", "PriorityClass", "priorityclasses", "pc", namespaced=False),
+    _kind("storage.k8s.io", "CSINode", "csinodes", namespaced=False),
+    _kind("storage.k8s.io", "StorageClass", "storageclasses", "sc", namespaced=False),
+)
+
+BUILTIN_KINDS: tuple[Kind, ...] = (*_CORE, *_WORKLOADS, *_ACCESS, *_CLUSTER)

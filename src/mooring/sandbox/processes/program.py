@@ -1,4 +1,4 @@
-"""The supervisor's own program: a small single-threaded process that is the parent of every process it is told to start.
+"""The supervisor's own program: a small single-threaded process, the parent of every process it is told to start.
 
 It reads commands as JSON lines on stdin and writes events as JSON lines on stdout (`protocol` in supervisor.py).
 When stdin ends, for whatever reason, everything it started is killed, descendants included: it is their subreaper.
@@ -126,7 +126,7 @@ class Program:
             os.set_blocking(descriptor, False)
         return Process(command["id"], pid, streams, log)
 
-    def _copier(self, process: Process, descriptor: int) -> Callable[[], None]:
+    def _copier(self, process: Process, descriptor: int) -> Callable[[], object]:
         return lambda: self._copy(process, descriptor)
 
     def _copy(self, process: Process, descriptor: int) -> bool:

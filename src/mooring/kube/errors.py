@@ -1,21 +1,23 @@
 """What a Kubernetes API answered, as exceptions that say what to do next.
 
-    KubeError
-    +-- ConnectionFailed    no answer came; a write may or may not have happened: read back
-    +-- ApiError            an answer with a Status
-        +-- BadRequest      400
-        +-- NotAuthorized   401
-        +-- NotPermitted    403
-        +-- ObjectNotFound  404: on a live GET the only proof of absence
-        +-- Gone            410: relist
-        +-- ObjectConflict  409: reread and decide again
-        |   +-- AlreadyExists
-        +-- ObjectChanged   422 from a wrong uid in a patch or a failed JSON-patch test: it changed
-        +-- ObjectInvalid   422: the request itself is wrong; causes name the fields
-        +-- TooManyRequests 429: honour `retry_after_seconds`
-        |   +-- EvictionBlocked  a disruption budget said no; never turn it into a delete
-        +-- ServerFailed    5xx: unknown outcome on a write
-            +-- TooNew      504: the resourceVersion asked for is ahead of the server
+KubeError
++-- ConnectionFailed    no answer came; a write may or may not have happened: read back
+|   +-- AnswerUnreadable  an answer came, cut short or not as JSON
++-- CredentialsFailed   a token or certificate could not be got; nothing was sent
++-- ApiError            an answer with a Status
+    +-- BadRequest      400
+    +-- NotAuthorized   401
+    +-- NotPermitted    403
+    +-- ObjectNotFound  404: on a live GET the only proof of absence
+    +-- Gone            410: relist
+    +-- ObjectConflict  409: reread and decide again
+    |   +-- AlreadyExists
+    +-- ObjectChanged   422 from a wrong uid in a patch or a failed JSON-patch test: it changed
+    +-- ObjectInvalid   422: the request itself is wrong; causes name the fields
+    +-- TooManyRequests 429: honour `retry_after_seconds`
+    |   +-- EvictionBlocked  a disruption budget said no; never turn it into a delete
+    +-- ServerFailed    5xx: unknown outcome on a write
+        +-- TooNew      504: the resourceVersion asked for is ahead of the server
 """
 
 from collections.abc import Mapping
@@ -41,8 +43,8 @@ class StatusDetails(msgspec.Struct, frozen=True, rename={"retry_after_seconds": 
     group: str = ""
     kind: str = ""
     uid: str = ""
-    causes: list[StatusCause] = []
-    retry_after_seconds: int = 0
+    causes: list[StatusCause] | None = None
+    retry_after_seconds: int | None = None
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -67,20 +69,38 @@ class ConnectionFailed(KubeError):
     code = "kubernetes_unreachable"
 
 
+class AnswerUnreadable(ConnectionFailed):
+    """An answer came that cannot be understood. A write may have taken effect."""
+
+    code = "kubernetes_unreadable"
+
+    def __init__(self, message: str, *, body: bytes = b"") -> None:
+        super().__init__(message, detail={"body": body[:200].decode("utf-8", "replace")})
+
+
+class CredentialsFailed(KubeError):
+    """A token file or a credential plugin gave nothing to authenticate with."""
+
+    code = "kubernetes_credentials"
+
+
 class ApiError(KubeError):
     """An answer with a Status that is not success."""
 
     code = "kubernetes_refused"
-    http_status: ClassVar[int] = 0
+    advice: ClassVar[str] = ""
 
-    def __init__(self, status: Status, *, retry_after_seconds: float | None = None) -> None:
-        super().__init__(status.message or f"HTTP {status.code}")
+    def __init__(self, status: Status, *, retry_after_seconds: float | None = None, asked: str = "") -> None:
+        message = status.message or f"the API server answered with HTTP {status.code}"
+        super().__init__(
+            message, fix=self.advice, detail={"status": status.code, "reason": status.reason, "asked": asked}
+        )
         self.status = status
         self.retry_after_seconds = retry_after_seconds
 
     @property
     def causes(self) -> list[StatusCause]:
-        return self.status.details.causes if self.status.details else []
+        return causes_of(self.status)
 
 
 class BadRequest(ApiError):
@@ -89,10 +109,12 @@ class BadRequest(ApiError):
 
 class NotAuthorized(ApiError):
     code = "kubernetes_unauthorized"
+    advice = "look whether the kubeconfig's user or the service account's token is still valid for this cluster"
 
 
 class NotPermitted(ApiError):
     code = "kubernetes_forbidden"
+    advice = "give Mooring's account that permission: `mooring install` prints the roles it needs"
 
 
 class ObjectNotFound(ApiError):
@@ -147,24 +169,30 @@ _BY_CODE: dict[int, type[ApiError]] = {
 }
 
 
-def error_from_status(status: Status, headers: Mapping[str, str] | None = None) -> ApiError:
+def error_from_status(status: Status, headers: Mapping[str, str] | None = None, *, asked: str = "") -> ApiError:
     """The exception for a failed answer or a watch ERROR event."""
-    return _class_for(status)(status, retry_after_seconds=_retry_after(status, headers or {}))
+    seconds = _retry_after(status, headers or {})
+    return _class_for(status)(status, retry_after_seconds=seconds, asked=asked)
 
 
-def error_from_answer(http_status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
+def error_from_answer(http_status: int, headers: Mapping[str, str], body: bytes, *, asked: str = "") -> ApiError:
     """The exception for a failed HTTP answer, also when its body is no Status."""
     try:
         status = msgspec.json.decode(body, type=Status)
     except msgspec.DecodeError:
-        status = Status(message=body[:500].decode("utf-8", "replace"))
+        status = Status(message=body[:500].decode("utf-8", "replace").strip())
     if status.code != http_status:
         status = msgspec.structs.replace(status, code=http_status)
-    return error_from_status(status, headers)
+    return error_from_status(status, headers, asked=asked)
+
+
+def causes_of(status: Status) -> list[StatusCause]:
+    """The causes in a Status, of which there may be none."""
+    return (status.details.causes if status.details else None) or []
 
 
 def _class_for(status: Status) -> type[ApiError]:
-    causes = status.details.causes if status.details else []
+    causes = causes_of(status)
     if status.code == 409 and status.reason == "AlreadyExists":
         return AlreadyExists
     if status.code == 422 and _means_changed(status, causes):

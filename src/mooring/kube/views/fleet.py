@@ -1,0 +1,254 @@
+"""Mooring's own kinds (mooring.dev/v1alpha1). What goes into pods as it is, such as `template` and `env`, stays raw."""
+
+from typing import Any
+
+from mooring.kube.views.base import Condition, Object, View
+
+RawObject = dict[str, Any]
+
+
+class Placement(View, frozen=True):
+    """Where pods may go. `tolerations` are copied into pods."""
+
+    node_pool: str = ""
+    node_selector: dict[str, str] = {}
+    tolerations: tuple[RawObject, ...] = ()
+    warmup: str = ""
+
+
+class Protection(View, frozen=True):
+    """How long and how hard a busy worker is protected."""
+
+    ceiling_seconds: int = 3600
+    grace_seconds: int = 600
+    budget: bool = True
+
+
+class Health(View, frozen=True):
+    """How a worker is asked whether it is well."""
+
+    port: int = 0
+    path: str = "/healthz"
+    period_seconds: int = 2
+    timeout_seconds: int = 3
+    failures: int = 3
+
+
+class Mint(View, frozen=True):
+    """Who makes credentials for a claimed worker."""
+
+    url: str = ""
+    timeout_seconds: int = 10
+
+
+class OwnerLimits(View, frozen=True):
+    """How much one owner may hold; None is without limit."""
+
+    per_owner: int | None = None
+
+
+class WorkerPoolSpec(View, frozen=True):
+    """What a pool keeps ready."""
+
+    warm: int = 0
+    max: int = 0
+    slots: int = 1
+    reuse: str = "Never"
+    idle_seconds: int = 300
+    placement: Placement = Placement()
+    service_account: str = ""
+    protection: Protection = Protection()
+    health: Health | None = None
+    dispatch: str = "Push"
+    mint: Mint | None = None
+    limits: OwnerLimits = OwnerLimits()
+    template: RawObject = {}
+
+
+class WorkerPoolStatus(View, frozen=True):
+    """What a pool has."""
+
+    observed_generation: int = 0
+    replicas: int = 0
+    idle: int = 0
+    busy: int = 0
+    starting: int = 0
+    draining: int = 0
+    lost: int = 0
+    queued: int = 0
+    terminating: int = 0
+    selector: str = ""
+    conditions: tuple[Condition, ...] = ()
+
+
+class WorkerPool(Object, frozen=True):
+    """A WorkerPool."""
+
+    spec: WorkerPoolSpec = WorkerPoolSpec()
+    status: WorkerPoolStatus = WorkerPoolStatus()
+
+
+class WarmupSpec(View, frozen=True):
+    """Which data goes to which nodes, and how it gets there."""
+
+    dataset: str = ""
+    generation: str | int = ""
+    shards: int = 1
+    mode: str = "Shard"
+    placement: Placement = Placement()
+    image: str = ""
+    command: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
+    env: tuple[RawObject, ...] = ()
+    local_path: str = ""
+    verify: tuple[str, ...] = ()
+    attempts: int = 6
+    attempt_delay_seconds: int = 30
+    propagation_seconds: int = 60
+    fail_after_restarts: int = 5
+    deadline_seconds: int = 3600
+    memory_budget: str | int = ""
+
+
+class ShardStatus(View, frozen=True):
+    """Where a shard is, and how far."""
+
+    shard: int = 0
+    node: str = ""
+    node_uid: str = ""
+    job: str = ""
+    state: str = ""
+
+
+class Failure(View, frozen=True):
+    """The evidence of a failure."""
+
+    pod: str = ""
+    container: str = ""
+    restarts: int = 0
+    logs: tuple[str, ...] = ()
+    reason: str = ""
+    message: str = ""
+
+
+class WarmupStatus(View, frozen=True):
+    """How far a warmup is. `phase` is Pending, Warming, Ready, Stale or Failed."""
+
+    observed_generation: int = 0
+    phase: str = ""
+    nodes_ready: int = 0
+    nodes_total: int = 0
+    shards: tuple[ShardStatus, ...] = ()
+    failure: Failure | None = None
+    conditions: tuple[Condition, ...] = ()
+
+
+class Warmup(Object, frozen=True):
+    """A Warmup."""
+
+    spec: WarmupSpec = WarmupSpec()
+    status: WarmupStatus = WarmupStatus()
+
+
+class InheritEnv(View, frozen=True):
+    """Variables taken over from a Deployment, by the prefix of their names."""
+
+    deployment: str = ""
+    prefixes: tuple[str, ...] = ()
+
+
+class Requires(View, frozen=True):
+    """What must be there before anything is submitted."""
+
+    config_maps: tuple[str, ...] = ()
+    warmups: tuple[str, ...] = ()
+
+
+class SubmissionSpec(View, frozen=True):
+    """A program to run: one setup, many batches, one finalizer."""
+
+    key: str = ""
+    program: str = ""
+    args: tuple[str, ...] = ()
+    env: tuple[RawObject, ...] = ()
+    inherit_env: InheritEnv | None = None
+    requires: Requires = Requires()
+    setup: RawObject | None = None
+    batches: tuple[RawObject, ...] = ()
+    finalizer: RawObject | None = None
+    retry: RawObject = {}
+
+
+class Gate(View, frozen=True):
+    """One thing that was checked first. `result` is ok, fail or unknown."""
+
+    id: str = ""
+    result: str = ""
+    message: str = ""
+
+
+class JobCounts(View, frozen=True):
+    """The Jobs of a submission."""
+
+    total: int = 0
+    active: int = 0
+    succeeded: int = 0
+    failed: int = 0
+
+
+class SubmissionStatus(View, frozen=True):
+    """How far a submission is. `phase` is Pending, Refused, Submitting, Running, Succeeded or Failed."""
+
+    observed_generation: int = 0
+    phase: str = ""
+    gates: tuple[Gate, ...] = ()
+    jobs: JobCounts = JobCounts()
+    failure: Failure | None = None
+    conditions: tuple[Condition, ...] = ()
+
+
+class Submission(Object, frozen=True):
+    """A Submission."""
+
+    spec: SubmissionSpec = SubmissionSpec()
+    status: SubmissionStatus = SubmissionStatus()
+
+
+class ManagedServiceSpec(View, frozen=True):
+    """A service to keep running."""
+
+    image: str = ""
+    command: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
+    port: int = 0
+    replicas: int = 1
+    placement: Placement = Placement()
+    openapi_path: str = ""
+    env: tuple[RawObject, ...] = ()
+    expose: RawObject | str | bool | None = None
+
+
+class ServiceApi(View, frozen=True):
+    """What a service says of its own interface."""
+
+    title: str = ""
+    endpoints: int = 0
+
+
+class ManagedServiceStatus(View, frozen=True):
+    """How a service fares. `phase` is Absent, Starting, Serving, Failed or Unknown."""
+
+    observed_generation: int = 0
+    phase: str = ""
+    reason: str = ""
+    fix: str = ""
+    url: str = ""
+    api: ServiceApi | None = None
+    conditions: tuple[Condition, ...] = ()
+
+
+class ManagedService(Object, frozen=True):
+    """A ManagedService."""
+
+    spec: ManagedServiceSpec = ManagedServiceSpec()
+    status: ManagedServiceStatus = ManagedServiceStatus()

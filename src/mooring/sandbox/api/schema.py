@@ -21,6 +21,7 @@ class Rule:
     field_path: str = ""
     reason: str = "FieldValueInvalid"
     message_expression: str = ""
+    optional_old_self: bool = False  # also evaluated on create, with oldSelf as an optional
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +50,7 @@ class Schema:
     pattern: str = ""
     minimum: float | None = None
     maximum: float | None = None
+    multiple_of: float | None = None
     exclusive_minimum: bool = False
     exclusive_maximum: bool = False
     min_length: int | None = None
@@ -61,6 +63,11 @@ class Schema:
     preserve_unknown: bool = False
     embedded_resource: bool = False
     rules: tuple[Rule, ...] = ()
+    # further constraints on the same value, which add no fields
+    all_of: tuple["Schema", ...] = ()
+    any_of: tuple["Schema", ...] = ()
+    one_of: tuple["Schema", ...] = ()
+    none_of: "Schema | None" = None  # OpenAPI's `not`
     description: str = ""
     name: str = ""  # the OpenAPI definition's name, such as io.k8s.api.core.v1.PodSpec; empty for anonymous shapes
 

@@ -1,0 +1,45 @@
+"""What storing removes from an object: fields its shape does not know, and what a Go struct would not write back."""
+
+from typing import Any
+
+from mooring.sandbox.api.schema import Schema
+
+
+def prune(schema: Schema, value: Any) -> None:
+    """Remove, in place, the fields that the shape does not know."""
+    if isinstance(value, list):
+        if schema.items is not None:
+            for item in value:
+                prune(schema.items, item)
+    elif isinstance(value, dict):
+        for key in list(value):
+            known = schema.properties.get(key) or schema.additional
+            if known is not None:
+                prune(known, value[key])
+            elif not schema.preserve_unknown:
+                del value[key]
+
+
+def drop_empty(schema: Schema, value: Any) -> None:
+    """Remove, in place, the nulls and the empty lists and maps that a built-in kind does not keep.
+
+    Only lists and free maps: an empty struct such as `emptyDir: {}` says something.
+    """
+    if isinstance(value, list):
+        if schema.items is not None:
+            for item in value:
+                drop_empty(schema.items, item)
+    elif isinstance(value, dict):
+        for key in list(value):
+            field = schema.properties.get(key)
+            if field is None:
+                if schema.additional is not None:
+                    drop_empty(schema.additional, value[key])
+            elif value[key] is None or (key not in schema.required and _is_empty(field, value[key])):
+                del value[key]
+            else:
+                drop_empty(field, value[key])
+
+
+def _is_empty(schema: Schema, value: Any) -> bool:
+    return value == [] or (value == {} and schema.additional is not None)

@@ -10,6 +10,8 @@ from typing import Any, Generic, TypeVar, cast
 import msgspec
 
 from mooring.kube.views.base import Object
+from mooring.kube.views.pod import Pod
+from mooring.kube.views.sharing import share_pod_parts
 
 T = TypeVar("T")
 
@@ -51,23 +53,33 @@ class ViewDecoder(Generic[T]):
 
     def object(self, body: bytes | msgspec.Raw) -> T:
         try:
-            return self._object.decode(body)
+            found = self._object.decode(body)
         except msgspec.ValidationError:
-            return read_forgivingly(body, self._view)
+            found = read_forgivingly(body, self._view)
+        if isinstance(found, Pod):
+            share_pod_parts(found)
+        return found
 
     def list(self, body: bytes) -> ListBody[T]:
         try:
-            return self._list.decode(body)
+            found: ListBody[T] = self._list.decode(body)
         except msgspec.ValidationError:
             outer = _RAW_LIST.decode(body)
             return ListBody(outer.metadata, [self.object(item) for item in outer.items or ()])
+        if self._view is Pod:
+            for pod in cast(ListBody[Pod], found).items or ():
+                share_pod_parts(pod)
+        return found
 
     def event(self, line: bytes) -> EventBody[T]:
         try:
-            return self._event.decode(line)
+            found: EventBody[T] = self._event.decode(line)
         except msgspec.ValidationError:
             outer = _RAW_EVENT.decode(line)
             return EventBody(outer.type, self.object(outer.object))
+        if isinstance(found.object, Pod):
+            share_pod_parts(found.object)
+        return found
 
 
 _RAW_LIST = msgspec.json.Decoder(ListBody[msgspec.Raw])

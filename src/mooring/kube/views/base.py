@@ -4,7 +4,6 @@ A view is for reading. Writing goes out as plain dicts, so that a field no view 
 """
 
 from datetime import UTC, datetime
-from typing import ClassVar
 
 import msgspec
 
@@ -60,8 +59,6 @@ class Object(View, frozen=True):
 
     metadata: Meta = Meta()
     defects: tuple[str, ...] = msgspec.field(default=(), name="mooring.dev/defects")
-
-    DEFECTS_KEY: ClassVar[str] = "mooring.dev/defects"
 
     @property
     def terminating(self) -> bool:

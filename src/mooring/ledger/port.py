@@ -39,12 +39,10 @@ class Claims(Protocol):
         now: datetime,
         owner_limit: int | None = None,
         overtake: bool = False,
-        announce: bool = False,
     ) -> Admission:
         """Create a live claim on a slot. `owner_limit` counts the owner's open claims in the pool, atomically.
 
         Unless `overtake`, QUEUE_AHEAD is answered while claims of the same or a higher priority wait.
-        `announce` wakes Channel.DISPATCH with the pod's uid, for workers that poll at another replica.
         """
         ...
 
@@ -54,29 +52,34 @@ class Claims(Protocol):
         """Create a waiting claim; wakes Channel.QUEUE."""
         ...
 
-    async def bind_next(
-        self, namespace: str, pool: str, where: WorkerSlot, *, now: datetime, announce: bool = False
-    ) -> Outcome | None:
+    async def bind_next(self, namespace: str, pool: str, where: WorkerSlot, *, now: datetime) -> Outcome | None:
         """Bind the head of the queue (highest priority, then first come) to a slot under a new epoch.
 
         None: nobody waits. SLOT_TAKEN carries the claim that holds the slot. Claims whose wait is over are passed by.
         """
         ...
 
-    async def bind(
-        self, claim_id: str, epoch: int, where: WorkerSlot, *, now: datetime, announce: bool = False
-    ) -> Outcome:
+    async def bind(self, claim_id: str, epoch: int, where: WorkerSlot, *, now: datetime) -> Outcome:
         """Bind a queued claim, or move a claimed one to another slot; the claim gets a new epoch."""
         ...
 
     async def mark_running(
-        self, claim_id: str, epoch: int, *, now: datetime, payload: dict[str, Any] | None = None
+        self,
+        claim_id: str,
+        epoch: int,
+        *,
+        now: datetime,
+        payload: dict[str, Any] | None = None,
+        announce: bool = False,
     ) -> Outcome:
-        """`claimed -> running`; a payload given here (from the mint) replaces the claim's."""
+        """`claimed -> running`; a payload given here (from the mint) replaces the claim's.
+
+        `announce` wakes Channel.DISPATCH with the pod's uid: its worker may poll at another replica.
+        """
         ...
 
     async def deliver_next(self, pod_uid: str, *, now: datetime) -> Claim | None:
-        """Hand the oldest undelivered live claim of a pod to its worker: at most once per epoch, running from then."""
+        """Hand the oldest undelivered running claim of a pod to its worker: each epoch at most once, ever."""
         ...
 
     async def heartbeat(self, claim_id: str, epoch: int, *, now: datetime) -> Outcome:
@@ -135,10 +138,6 @@ class Claims(Protocol):
         ...
 
     async def list(self, which: ClaimFilter, *, limit: int = 100, before_ticket: int | None = None) -> ClaimPage: ...
-
-    async def raise_epoch(self, floor: int) -> int:
-        """Make every later epoch greater than `floor` (an epoch seen on a pod); answers the present mark."""
-        ...
 
     async def prune(self, *, ended_before: datetime, limit: int = 1000) -> int:
         """Forget ended claims (and their idempotency keys); answers how many."""
@@ -212,6 +211,14 @@ class Meta(Protocol):
 
     async def incarnation(self) -> Incarnation:
         """As it is in the database now."""
+        ...
+
+    async def observe_epoch(self, epoch: int, *, now: datetime) -> Incarnation:
+        """The cluster carries this epoch on a pod.
+
+        If the ledger never handed it out, the ledger has lost commits: a new, unarmed incarnation begins
+        and later epochs are greater than this one. Otherwise nothing happens.
+        """
         ...
 
     async def arm(self, incarnation_id: str, *, actor: str, now: datetime) -> Incarnation:

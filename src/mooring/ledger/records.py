@@ -16,9 +16,9 @@ class Channel(StrEnum):
 
     QUEUE = "mooring_queue"  # payload `namespace/pool`: a claim began to wait
     CLAIM = "mooring_claim"  # payload: id of a claim that had waited and was bound, ran or ended, or lost its worker
-    DISPATCH = "mooring_dispatch"  # payload: uid of a pod that a claim was bound to and whose worker polls for it
+    DISPATCH = "mooring_dispatch"  # payload: uid of a pod whose worker may poll: a claim on it began to run
     INVARIANT = "mooring_invariant"  # payload: id of a rule that was paused or resumed
-    INCARNATION = "mooring_incarnation"  # payload: the new incarnation, or "" when it was armed
+    INCARNATION = "mooring_incarnation"  # payload: the incarnation that began, or was armed
 
 
 class Wake(msgspec.Struct, frozen=True):
@@ -39,7 +39,7 @@ class Cause(StrEnum):
     CREATED = "created"
     RESTORED = "restored"  # the same rows in another database or server: a dump was loaded
     FAILED_OVER = "failed_over"  # the server's timeline changed: a standby was promoted, or recovery to a point in time
-    WENT_BACK = "went_back"  # the ledger knows less than it had acknowledged: an older copy was put in place
+    WENT_BACK = "went_back"  # the ledger never handed out an epoch that is in use: commits were lost
 
 
 class Incarnation(msgspec.Struct, frozen=True):

@@ -102,12 +102,13 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     protected_until: datetime | None
     ticket: int  # place in the queue; kept when requeued
     retryable: bool
-    rebinds: int  # how often it lost a worker and was queued again
+    rebinds: int  # how often it went back to the queue
     payload: dict[str, Any] | None  # cleared when the claim ends: it may carry secrets
     delivered_epoch: int | None
     ttl_seconds: int
     wait_until: datetime | None
     created_at: datetime
+    queued_at: datetime | None  # None: it never had to wait
     claimed_at: datetime | None
     running_at: datetime | None
     heartbeat_at: datetime | None

@@ -4,8 +4,12 @@ A view is for reading. Writing goes out as plain dicts, so that a field no view 
 """
 
 from datetime import UTC, datetime
+from typing import Annotated
 
 import msgspec
+
+# Aware datetimes: decoded in C, and smaller than the text they come from.
+Time = Annotated[datetime, msgspec.Meta(tz=True)]
 
 _ACRONYMS = {"ip": "IP", "ips": "IPs", "id": "ID", "uid": "UID", "cidr": "CIDR"}
 
@@ -39,8 +43,8 @@ class Meta(View, frozen=True):
     uid: str = ""
     resource_version: str = ""
     generation: int = 0
-    creation_timestamp: datetime | None = None
-    deletion_timestamp: datetime | None = None
+    creation_timestamp: Time | None = None
+    deletion_timestamp: Time | None = None
     deletion_grace_period_seconds: int | None = None
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
@@ -72,7 +76,7 @@ class Condition(View, frozen=True):
     status: str = ""
     reason: str = ""
     message: str = ""
-    last_transition_time: datetime | None = None
+    last_transition_time: Time | None = None
     observed_generation: int = 0
 
 

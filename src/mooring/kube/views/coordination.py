@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from mooring.kube.views.base import Condition, LabelSelector, Object, View
+from mooring.kube.views.base import Condition, LabelSelector, Object, Time, View
 from mooring.kube.views.network import TargetReference
 
 
@@ -11,8 +11,8 @@ class LeaseSpec(View, frozen=True):
 
     holder_identity: str = ""
     lease_duration_seconds: int = 0
-    acquire_time: datetime | None = None
-    renew_time: datetime | None = None
+    acquire_time: Time | None = None
+    renew_time: Time | None = None
     lease_transitions: int = 0
 
 
@@ -33,7 +33,7 @@ class EventSeries(View, frozen=True):
     """The repetitions of an event."""
 
     count: int = 0
-    last_observed_time: datetime | None = None
+    last_observed_time: Time | None = None
 
 
 class Event(Object, frozen=True):
@@ -45,9 +45,9 @@ class Event(Object, frozen=True):
     message: str = ""
     action: str = ""
     count: int = 0
-    first_timestamp: datetime | None = None
-    last_timestamp: datetime | None = None
-    event_time: datetime | None = None
+    first_timestamp: Time | None = None
+    last_timestamp: Time | None = None
+    event_time: Time | None = None
     source: EventSource = EventSource()
     reporting_component: str = ""
     series: EventSeries | None = None

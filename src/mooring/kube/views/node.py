@@ -1,8 +1,6 @@
 """Nodes, as far as a fleet needs to know them."""
 
-from datetime import datetime
-
-from mooring.kube.views.base import Condition, Object, View, is_true
+from mooring.kube.views.base import Condition, Object, Time, View, is_true
 
 
 class Taint(View, frozen=True):
@@ -11,7 +9,7 @@ class Taint(View, frozen=True):
     key: str = ""
     value: str = ""
     effect: str = ""
-    time_added: datetime | None = None
+    time_added: Time | None = None
 
 
 class NodeAddress(View, frozen=True):

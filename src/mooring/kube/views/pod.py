@@ -1,8 +1,6 @@
 """Pods, as far as a fleet needs to know them."""
 
-from datetime import datetime
-
-from mooring.kube.views.base import Condition, Meta, Object, Requirement, View, is_true
+from mooring.kube.views.base import Condition, Meta, Object, Requirement, Time, View, is_true
 
 
 class EnvVar(View, frozen=True):
@@ -116,7 +114,7 @@ class Waiting(View, frozen=True):
 class Running(View, frozen=True):
     """Started."""
 
-    started_at: datetime | None = None
+    started_at: Time | None = None
 
 
 class Terminated(View, frozen=True):
@@ -126,8 +124,8 @@ class Terminated(View, frozen=True):
     signal: int = 0
     reason: str = ""
     message: str = ""
-    started_at: datetime | None = None
-    finished_at: datetime | None = None
+    started_at: Time | None = None
+    finished_at: Time | None = None
 
 
 class ContainerState(View, frozen=True):
@@ -157,7 +155,7 @@ class PodStatus(View, frozen=True):
     message: str = ""
     pod_ip: str = ""
     host_ip: str = ""
-    start_time: datetime | None = None
+    start_time: Time | None = None
     conditions: tuple[Condition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()

@@ -1,8 +1,6 @@
 """Jobs, Deployments and ReplicaSets."""
 
-from datetime import datetime
-
-from mooring.kube.views.base import Condition, LabelSelector, Object, View, is_true
+from mooring.kube.views.base import Condition, LabelSelector, Object, Time, View, is_true
 from mooring.kube.views.pod import PodTemplate
 
 
@@ -23,8 +21,8 @@ class JobStatus(View, frozen=True):
     """How far a Job is."""
 
     conditions: tuple[Condition, ...] = ()
-    start_time: datetime | None = None
-    completion_time: datetime | None = None
+    start_time: Time | None = None
+    completion_time: Time | None = None
     active: int = 0
     ready: int = 0
     terminating: int = 0

@@ -1,0 +1,78 @@
+"""Who may ask. `/v1` wants the bearer token; pages want it too, as a cookie that `/login` sets.
+
+On one machine (`mooring up`) pages may be open for reading; then the Host header must name this machine, so that a
+foreign web page cannot read them through a name it controls.
+"""
+
+import hmac
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from litestar import Request
+
+from mooring.clock import Entropy
+from mooring.model.errors import Forbidden, Misconfigured, Unauthorized
+
+COOKIE = "mooring_token"
+_OPEN = frozenset({"/healthz", "/readyz", "/metrics", "/openapi.json", "/docs", "/login"})
+_OWN_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
+_READING = frozenset({"GET", "HEAD"})
+
+
+def load_token(state: Path, configured: str, entropy: Entropy) -> str:
+    """The configured token, or the one in `state/token` (mode 0600), made when it is missing."""
+    if configured:
+        return configured
+    path = state / "token"
+    try:
+        if path.exists():
+            path.chmod(0o600)
+            return path.read_text().strip()
+        token = entropy.token(24)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(token + "\n")
+    except OSError as error:
+        raise Misconfigured(f"{path}: {error.strerror}", fix="choose another folder with --state") from error
+    return token
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The door: `check` runs before every handler."""
+
+    token: str
+    open_pages: bool = False
+
+    def matches(self, given: str) -> bool:
+        """Whether a token is the right one, compared in constant time."""
+        return hmac.compare_digest(given.encode(), self.token.encode())
+
+    async def check(self, request: Request[Any, Any, Any]) -> None:
+        """Raise unless the request may pass."""
+        path = request.url.path
+        if path in _OPEN or path.startswith("/static/"):
+            return
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            if self.matches(given):
+                return
+            raise Unauthorized("the bearer token is not valid", fix="use the token in the state folder")
+        if self.matches(request.cookies.get(COOKIE, "")):
+            _refuse_foreign_origin(request)
+            return
+        if self.open_pages and not path.startswith("/v1/") and request.method in _READING:
+            if request.headers.get("host", "").rsplit(":", 1)[0] in _OWN_NAMES:
+                return
+            raise Forbidden("pages are open on this machine only", fix="open them at 127.0.0.1, or log in at /login")
+        raise Unauthorized("no bearer token was sent", fix="send 'Authorization: Bearer TOKEN', or open /login in a browser")
+
+
+def _refuse_foreign_origin(request: Request[Any, Any, Any]) -> None:
+    """A cookie is sent by browsers on their own; a write must also come from our own pages."""
+    if request.method in _READING:
+        return
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise Forbidden("this write did not come from Mooring's own pages", fix="use the dashboard, or the bearer token")

@@ -1,0 +1,55 @@
+"""Errors on the wire: `{code, message, detail}` with stable codes."""
+
+from typing import Any
+
+import msgspec
+import structlog
+from litestar import Request, Response
+from litestar.exceptions import HTTPException, ValidationException
+
+from mooring.model import errors
+
+log = structlog.get_logger()
+
+_STATUS: tuple[tuple[type[errors.MooringError], int], ...] = (
+    (errors.InvalidInput, 400),
+    (errors.Unauthorized, 401),
+    (errors.Forbidden, 403),
+    (errors.NotFound, 404),
+    (errors.Conflict, 409),
+    (errors.Refused, 429),
+    (errors.Unavailable, 503),
+)
+
+
+class ErrorBody(msgspec.Struct, frozen=True):
+    """What every failed answer holds."""
+
+    code: str
+    message: str
+    detail: dict[str, Any] = {}
+
+
+def mooring_error(_: Request[Any, Any, Any], error: errors.MooringError) -> Response[ErrorBody]:
+    """Our own errors carry their code; the fix travels in the detail."""
+    status = next((code for kind, code in _STATUS if isinstance(error, kind)), 502)
+    detail = {**error.detail, **({"fix": error.fix} if error.fix else {})}
+    return Response(ErrorBody(error.code, error.message, detail), status_code=status)
+
+
+_CODES = {400: "invalid_input", 401: "unauthorized", 403: "forbidden", 404: "not_found", 405: "method_not_allowed", 413: "too_large"}
+
+
+def http_error(_: Request[Any, Any, Any], error: HTTPException) -> Response[ErrorBody]:
+    """The framework's refusals, in our words."""
+    detail: dict[str, Any] = {}
+    if isinstance(error, ValidationException) and error.extra:
+        detail = {"problems": error.extra}
+    code = _CODES.get(error.status_code, "refused" if error.status_code < 500 else "internal")
+    return Response(ErrorBody(code, error.detail or code, detail), status_code=error.status_code)
+
+
+def unexpected_error(request: Request[Any, Any, Any], error: Exception) -> Response[ErrorBody]:
+    """A bug of ours: logged with its trace, told without it."""
+    log.error("request failed", path=request.url.path, exc_info=error)
+    return Response(ErrorBody("internal", "an unexpected error; the server's log has the trace"), status_code=500)

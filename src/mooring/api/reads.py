@@ -1,0 +1,143 @@
+"""The reading routes of `/v1`. Lists are `{items: [...], total}`."""
+
+from datetime import datetime
+from typing import Annotated, Any, Generic, TypeVar
+
+import msgspec
+from litestar import get
+from litestar.params import Parameter
+
+from mooring.control.reading import InvariantReading, NodeReading, PoolReading, ReadSide, WorkerReading
+from mooring.ledger.records import AuditFilter
+from mooring.model.audit import AuditOutcome, AuditRecord
+from mooring.model.errors import InvalidInput
+from mooring.model.worker import WorkerState
+
+T = TypeVar("T")
+
+PAGE_ROWS = 100
+MOST_ROWS = 1000
+
+
+class Items(msgspec.Struct, Generic[T], frozen=True):
+    """A list and its true length."""
+
+    items: list[T]
+    total: int
+
+
+class AuditReading(msgspec.Struct, frozen=True, rename="camel"):
+    """One act: who, what, why, on what evidence, and how it ended."""
+
+    sequence: int
+    id: str
+    at: datetime
+    actor: str
+    replica: str
+    action: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    reason: str
+    evidence: dict[str, Any]
+    outcome: str
+    error: str
+    completed_at: datetime | None
+
+
+class AuditItems(msgspec.Struct, frozen=True, rename="camel"):
+    """Newest first; `nextBefore` continues the list."""
+
+    items: list[AuditReading]
+    total: int
+    next_before: int | None
+
+
+def audit_reading(record: AuditRecord) -> AuditReading:
+    """A row as people and programs see it."""
+    entry, subject = record.entry, record.entry.subject
+    return AuditReading(
+        sequence=record.sequence,
+        id=entry.id,
+        at=entry.at,
+        actor=entry.actor,
+        replica=entry.replica,
+        action=entry.action,
+        kind=subject.kind,
+        namespace=subject.namespace,
+        name=subject.name,
+        uid=subject.uid,
+        reason=entry.reason,
+        evidence=entry.evidence,
+        outcome=record.outcome.value,
+        error=record.error,
+        completed_at=record.completed_at,
+    )
+
+
+@get("/v1/pools", tags=["pools"], summary="All pools", sync_to_thread=False)
+def list_pools(reading: ReadSide) -> Items[PoolReading]:
+    """Every pool with its spec, counts and conditions."""
+    pools = reading.pools()
+    return Items(pools, len(pools))
+
+
+@get("/v1/pools/{namespace:str}/{name:str}", tags=["pools"], summary="One pool", sync_to_thread=False)
+def get_pool(reading: ReadSide, namespace: str, name: str) -> PoolReading:
+    """One pool, or 404 naming those that exist."""
+    return reading.pool(namespace, name)
+
+
+@get("/v1/workers", tags=["workers"], summary="Workers with state and reason")
+async def list_workers(
+    reading: ReadSide, pool: str = "", node: str = "", worker_state: Annotated[str, Parameter(query="state")] = ""
+) -> Items[WorkerReading]:
+    """Workers, filtered by pool (`namespace/name`), node or state."""
+    if worker_state and worker_state not in set(WorkerState):
+        raise InvalidInput("state", worker_state, f"one of {', '.join(WorkerState)}")
+    workers = await reading.workers(pool, node, worker_state)
+    return Items(workers, len(workers))
+
+
+@get("/v1/nodes", tags=["nodes"], summary="Nodes and the workers on them")
+async def list_nodes(reading: ReadSide) -> Items[NodeReading]:
+    """Every node, whether it drains and why, and its workers by state."""
+    nodes = await reading.nodes()
+    return Items(nodes, len(nodes))
+
+
+@get("/v1/invariants", tags=["invariants"], summary="The rules and whether they hold", sync_to_thread=False)
+def list_invariants(reading: ReadSide) -> Items[InvariantReading]:
+    """Every rule; `unknown` is never shown as `holds`."""
+    rules = reading.invariants()
+    return Items(rules, len(rules))
+
+
+@get("/v1/audit", tags=["audit"], summary="What was done, and why")
+async def list_audit(
+    reading: ReadSide,
+    actor: str | None = None,
+    action: str | None = None,
+    kind: str | None = None,
+    namespace: str | None = None,
+    name: str | None = None,
+    uid: str | None = None,
+    outcome: str | None = None,
+    limit: Annotated[int, Parameter(ge=1, le=MOST_ROWS)] = PAGE_ROWS,
+    before: Annotated[int | None, Parameter(ge=1)] = None,
+) -> AuditItems:
+    """Acts, newest first, with the evidence they were based on."""
+    if outcome is not None and outcome not in set(AuditOutcome):
+        raise InvalidInput("outcome", outcome, f"one of {', '.join(AuditOutcome)}")
+    which = AuditFilter(
+        actor=actor,
+        action=action,
+        kind=kind,
+        namespace=namespace,
+        name=name,
+        uid=uid,
+        outcome=AuditOutcome(outcome) if outcome else None,
+    )
+    page = await reading.audit(which, limit, before)
+    return AuditItems([audit_reading(record) for record in page.items], page.total, page.next_sequence)

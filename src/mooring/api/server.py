@@ -1,0 +1,101 @@
+"""The HTTP application: routes, errors, the OpenAPI document, and the pages beside them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from litestar import Litestar
+from litestar.config.compression import CompressionConfig
+from litestar.di import Provide
+from litestar.exceptions import HTTPException
+from litestar.openapi import OpenAPIConfig
+from litestar.openapi.plugins import JsonRenderPlugin
+from litestar.openapi.spec import Components, SecurityScheme
+from litestar.types import ControllerRouterHandler
+
+from mooring import __version__
+from mooring.api.auth import Access
+from mooring.api.errors import http_error, mooring_error, unexpected_error
+from mooring.api.events import EventHub
+from mooring.api.health import Readiness, healthz, metrics, readyz
+from mooring.api.reads import get_pool, list_audit, list_invariants, list_nodes, list_pools, list_workers
+from mooring.api.streaming import stream_events
+from mooring.api.switching import pause_invariant, resume_invariant
+from mooring.clock import Clock, Entropy
+from mooring.control.reading import ReadSide
+from mooring.control.switches import Switches
+from mooring.ledger.port import Ledger
+from mooring.model.errors import MooringError
+
+MAX_BODY_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ApiParts:
+    """What the routes are given."""
+
+    reading: ReadSide
+    switches: Switches
+    ledger: Ledger
+    readiness: Readiness
+    hub: EventHub
+    access: Access
+    clock: Clock
+    entropy: Entropy
+
+
+def build_api(parts: ApiParts, pages: Sequence[ControllerRouterHandler] = ()) -> Litestar:
+    """The ASGI application."""
+    provided: dict[str, Any] = {
+        "reading": parts.reading,
+        "switches": parts.switches,
+        "ledger": parts.ledger,
+        "readiness": parts.readiness,
+        "hub": parts.hub,
+        "access": parts.access,
+        "clock": parts.clock,
+        "entropy": parts.entropy,
+    }
+    return Litestar(
+        route_handlers=[
+            healthz,
+            readyz,
+            metrics,
+            list_pools,
+            get_pool,
+            list_workers,
+            list_nodes,
+            list_invariants,
+            list_audit,
+            stream_events,
+            pause_invariant,
+            resume_invariant,
+            *pages,
+        ],
+        dependencies={name: _constant(value) for name, value in provided.items()},
+        exception_handlers={MooringError: mooring_error, HTTPException: http_error, Exception: unexpected_error},
+        before_request=parts.access.check,
+        request_max_body_size=MAX_BODY_BYTES,
+        compression_config=CompressionConfig(backend="gzip", minimum_size=1_000, exclude=["/v1/events", "/stream"]),
+        openapi_config=_openapi(),
+        debug=False,
+    )
+
+
+def _constant(value: object) -> Provide:
+    async def provide() -> Any:
+        return value
+
+    return Provide(provide, use_cache=True)
+
+
+def _openapi() -> OpenAPIConfig:
+    return OpenAPIConfig(
+        title="Mooring",
+        version=__version__,
+        description="Worker fleets on Kubernetes, kept true to the cluster.",
+        path="/",
+        render_plugins=[JsonRenderPlugin()],
+        components=Components(security_schemes={"bearer": SecurityScheme(type="http", scheme="bearer")}),
+        security=[{"bearer": []}],
+    )

@@ -1,0 +1,24 @@
+"""`GET /v1/events`: the event stream over server-sent events."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from litestar import get
+from litestar.params import Parameter
+from litestar.response import Stream
+
+from mooring.api.events import EventHub
+
+
+@get("/v1/events", tags=["events"], summary="Server-sent events: what changed", media_type="text/event-stream")
+async def stream_events(
+    hub: EventHub, last_event_id: Annotated[str | None, Parameter(header="Last-Event-ID")] = None
+) -> Stream:
+    """`change` events name kinds and keys, at most once a second; `heartbeat` every 5 s; `resync` after a gap."""
+    since = int(last_event_id) if last_event_id and last_event_id.isdigit() else None
+
+    async def body() -> AsyncIterator[bytes]:
+        async for event in hub.listen(since):
+            yield event.encode()
+
+    return Stream(body(), media_type="text/event-stream", headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})

@@ -1,0 +1,84 @@
+"""Where everything is wired together: a cluster's client and a ledger go in, a running control plane comes out."""
+
+import asyncio
+from dataclasses import dataclass
+
+from mooring import __version__
+from mooring.clock import Clock, Entropy
+from mooring.control.fleet import Fleet
+from mooring.control.leadership import Leadership
+from mooring.control.loop import ReconcileLoop
+from mooring.control.pools import PoolReconciler
+from mooring.control.reading import ReadSide
+from mooring.control.switches import Switches
+from mooring.control.timeouts import Timeouts, assert_order
+from mooring.kube.client import KubeClient
+from mooring.ledger.port import Ledger
+
+COALESCE_SECONDS = 0.05
+NODE_COALESCE_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who this replica is."""
+
+    replica_id: str
+    address: str = ""
+
+
+class Mooring:
+    """One replica of the control plane. `run` until cancelled; `stop` to end it gently."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        ledger: Ledger,
+        clock: Clock,
+        entropy: Entropy,
+        identity: Identity,
+        timeouts: Timeouts = Timeouts(),
+    ) -> None:
+        assert_order(timeouts)
+        self._timeouts = timeouts
+        self._ledger = ledger
+        self.fleet = Fleet(client, clock, entropy)
+        self.switches = Switches(ledger, clock)
+        self.leadership = Leadership(ledger, clock, timeouts, identity.replica_id, identity.address, __version__)
+        self.reading = ReadSide(self.fleet, ledger, self.switches)
+        self._pools = PoolReconciler(
+            client, ledger, self.fleet, clock, entropy, identity.replica_id, self.switches.why_paused
+        )
+        self._pool_loop = ReconcileLoop("pools", self._pools.reconcile, self._may_act, clock, entropy)
+        self.fleet.subscribe(self._on_change)
+
+    async def run(self) -> None:
+        """Watch, lead when it is our turn, and reconcile."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.fleet.run())
+            group.create_task(self.leadership.run())
+            group.create_task(self.switches.run())
+            group.create_task(self._pool_loop.run())
+
+    async def stop(self) -> None:
+        """Finish passes under way and hand over."""
+        await self._pool_loop.stop(self._timeouts.shutdown)
+        await self.leadership.leave()
+
+    @property
+    def ready(self) -> bool:
+        """Whether answers can be trusted: caches are synced."""
+        return self.fleet.synced
+
+    def _may_act(self) -> bool:
+        return self.fleet.synced and self.leadership.leading
+
+    def _on_change(self, kind: str, key: str) -> None:
+        match kind:
+            case "pool":
+                self._pool_loop.queue.add(key)
+            case "worker":
+                self._pool_loop.queue.add_after(key, COALESCE_SECONDS)
+            case "node":
+                for pool_key in self.fleet.pools:
+                    self._pool_loop.queue.add_after(pool_key, NODE_COALESCE_SECONDS)

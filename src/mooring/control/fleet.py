@@ -1,0 +1,136 @@
+"""The fleet as the cluster shows it now: pools, workers and nodes, kept in Mooring's own words.
+
+What is watched does not depend on which replica watches (control-plane-failover): every replica sees every worker.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from mooring.clock import Clock, Entropy
+from mooring.control.translation import node_from_view, pool_from_view, worker_from_pod
+from mooring.kube import views
+from mooring.kube.client import KubeClient
+from mooring.kube.reflector import Change, Reflector
+from mooring.kube.resources import NODES, PODS, WORKERPOOLS
+from mooring.model.names import POOL
+from mooring.model.node import Node
+from mooring.model.pool import Pool
+from mooring.model.worker import Worker
+
+OnChange = Callable[[str, str], None]  # kind ("pool", "worker", "node"), key
+
+
+class Fleet:
+    """Caches, translated once per change, not once per look."""
+
+    def __init__(self, client: KubeClient, clock: Clock, entropy: Entropy) -> None:
+        self._pods = Reflector(client, PODS, clock=clock, entropy=entropy, label_selector=POOL)
+        self._nodes = Reflector(client, NODES, clock=clock, entropy=entropy)
+        self._pools = Reflector(client, WORKERPOOLS, clock=clock, entropy=entropy)
+        self._reflectors = {"pods": self._pods, "nodes": self._nodes, "pools": self._pools}
+        self._workers: dict[str, dict[str, Worker]] = {}  # pool key -> uid -> worker
+        self._nodes_by_name: dict[str, Node] = {}
+        self._pools_by_key: dict[str, Pool] = {}
+        self._listeners: list[OnChange] = []
+        self._pods.subscribe(self._on_pod)
+        self._nodes.subscribe(self._on_node)
+        self._pools.subscribe(self._on_pool)
+
+    def subscribe(self, listener: OnChange) -> None:
+        """Be told what changed; must not wait."""
+        self._listeners.append(listener)
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for reflector in self._reflectors.values():
+                group.create_task(reflector.run())
+
+    async def wait_synced(self) -> None:
+        """Until every cache has read its last page."""
+        for reflector in self._reflectors.values():
+            await reflector.wait_synced()
+
+    @property
+    def synced(self) -> bool:
+        return all(reflector.synced for reflector in self._reflectors.values())
+
+    @property
+    def reflectors(self) -> Mapping[str, Reflector[views.Pod] | Reflector[views.Node] | Reflector[views.WorkerPool]]:
+        """For health pages and metrics."""
+        return self._reflectors
+
+    @property
+    def fresh(self) -> bool:
+        """Whether nothing destructive needs to fear an old view: synced, and no watch is silent or failing."""
+        return self.synced and all(reflector.health.fresh for reflector in self._reflectors.values())
+
+    @property
+    def pod_version(self) -> int:
+        """How new the view of pods is; comes only from pods, as versions of different kinds do not compare."""
+        version = self._pods.resource_version
+        return int(version) if version.isdigit() else 0
+
+    def pool(self, key: str) -> Pool | None:
+        return self._pools_by_key.get(key)
+
+    def pool_version(self, key: str) -> int:
+        """The resourceVersion of a pool as cached."""
+        namespace, _, name = key.partition("/")
+        view = self._pools.cache.get(namespace, name)
+        return int(view.metadata.resource_version) if view is not None else 0
+
+    @property
+    def pools(self) -> Mapping[str, Pool]:
+        return self._pools_by_key
+
+    def workers(self, pool_key: str) -> tuple[Worker, ...]:
+        """The workers that carry this pool's name; leftovers of an older pool of that name have another pool uid."""
+        return tuple(self._workers.get(pool_key, {}).values())
+
+    @property
+    def worker_pools(self) -> Mapping[str, Mapping[str, Worker]]:
+        """All workers, by pool key and uid."""
+        return self._workers
+
+    @property
+    def nodes(self) -> Mapping[str, Node]:
+        return self._nodes_by_name
+
+    def _on_pod(self, change: Change[views.Pod]) -> None:
+        pod = change.new if change.new is not None else change.old
+        assert pod is not None
+        key = f"{pod.metadata.namespace}/{pod.metadata.labels.get(POOL, '')}"
+        worker = worker_from_pod(change.new) if change.new is not None else None
+        if worker is None:
+            self._workers.get(key, {}).pop(pod.metadata.uid, None)
+        else:
+            self._workers.setdefault(key, {})[worker.uid] = worker
+        self._tell("worker", key)
+
+    def _on_node(self, change: Change[views.Node]) -> None:
+        if change.new is None:
+            assert change.old is not None
+            name = change.old.metadata.name
+            self._nodes_by_name.pop(name, None)
+        else:
+            node = node_from_view(change.new)
+            name = node.name
+            if self._nodes_by_name.get(name) == node:
+                return
+            self._nodes_by_name[name] = node
+        self._tell("node", name)
+
+    def _on_pool(self, change: Change[views.WorkerPool]) -> None:
+        view = change.new if change.new is not None else change.old
+        assert view is not None
+        key = f"{view.metadata.namespace}/{view.metadata.name}"
+        if change.new is None:
+            self._pools_by_key.pop(key, None)
+        else:
+            self._pools_by_key[key] = pool_from_view(change.new)
+        self._tell("pool", key)
+
+    def _tell(self, kind: str, key: str) -> None:
+        for listener in self._listeners:
+            listener(kind, key)

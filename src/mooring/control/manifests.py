@@ -1,0 +1,60 @@
+"""The pod of a worker, built as data from its pool's template."""
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+from mooring.model import names
+from mooring.model.pool import Pool
+from mooring.planning.placement import Placed
+
+Body = dict[str, Any]
+
+
+def spec_hash(pool: Pool) -> str:
+    """Changes exactly when workers made before must be replaced.
+
+    What placement derives from the nodes is left out: nodes come and go, and that must not roll a fleet.
+    """
+    spec = pool.spec
+    parts = (spec.template, spec.placement, spec.service_account, spec.protection.grace_seconds, spec.dispatch)
+    return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()[:16]
+
+
+def worker_manifest(pool: Pool, name: str, placed: Placed, incarnation: str) -> Body:
+    """The whole pod. Nothing in it is text put together: arguments stay lists, values stay values."""
+    template = msgspec.json.decode(msgspec.json.encode(pool.spec.template))
+    metadata: Body = template.get("metadata") or {}
+    pod: Body = dict(template.get("spec") or {})
+    pod["terminationGracePeriodSeconds"] = pool.spec.protection.grace_seconds
+    if placed.node_selector:
+        pod["nodeSelector"] = {**(pod.get("nodeSelector") or {}), **placed.node_selector}
+    if placed.tolerations:
+        pod["tolerations"] = [*(pod.get("tolerations") or []), *placed.tolerations]
+    if pool.spec.service_account == "PerWorker":
+        pod["serviceAccountName"] = name
+    elif pool.spec.service_account:
+        pod["serviceAccountName"] = pool.spec.service_account
+    labels = {**(metadata.get("labels") or {}), names.POOL: pool.name, names.WORKER: name}
+    annotations = {**(metadata.get("annotations") or {}), names.SPEC_HASH: spec_hash(pool), names.LEDGER: incarnation}
+    owner = {
+        "apiVersion": names.API_VERSION,
+        "kind": "WorkerPool",
+        "name": pool.name,
+        "uid": pool.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": pool.namespace,
+            "labels": labels,
+            "annotations": annotations,
+            "ownerReferences": [owner],
+        },
+        "spec": pod,
+    }

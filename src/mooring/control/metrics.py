@@ -1,0 +1,14 @@
+"""The metrics of the loop. Every one is documented in docs/metrics.md; a test holds them together."""
+
+from prometheus_client import Counter, Gauge, Histogram
+
+RECONCILE_SECONDS = Histogram("mooring_reconcile_seconds", "Duration of one reconcile pass.", ["reconciler"])
+RECONCILE_ERRORS = Counter("mooring_reconcile_errors_total", "Passes that failed and were retried.", ["reconciler", "kind"])
+WORKERS_CREATED = Counter("mooring_workers_created_total", "Worker pods made.", ["pool"])
+WORKERS_RETIRED = Counter("mooring_workers_retired_total", "Worker pods deleted.", ["pool", "invariant"])
+CREATE_FAILURES = Counter("mooring_worker_create_failures_total", "Worker pods that could not be made.", ["pool"])
+RAILS_HELD = Gauge("mooring_rails_held", "Destructive acts held back by the rails at the last pass.", ["invariant"])
+POOL_WORKERS = Gauge("mooring_pool_workers", "Workers of a pool by state.", ["pool", "state"])
+LEADING = Gauge("mooring_leading", "1 while this replica acts.")
+CACHE_OBJECTS = Gauge("mooring_cache_objects", "Objects in a cache.", ["resource"])
+CACHE_FRESH = Gauge("mooring_cache_fresh", "1 while a cache is synced and its watch is alive.", ["resource"])

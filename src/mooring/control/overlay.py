@@ -1,0 +1,67 @@
+"""Own writes that the cache has not shown yet (rule 16), so that a lagging watch makes nothing twice."""
+
+from dataclasses import dataclass, field
+
+from mooring.planning.pools import InFlight
+
+EXPIRY_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Expectation:
+    version: int  # the cache has shown it once it is at least this new; 0 when the answer was lost
+    expires_at: float
+
+
+@dataclass(slots=True)
+class _PoolWrites:
+    creating: dict[str, _Expectation] = field(default_factory=dict)
+    deleting: dict[str, _Expectation] = field(default_factory=dict)
+    taken: dict[str, _Expectation] = field(default_factory=dict)
+
+
+class Overlay:
+    """What was written, per pool, until the cache has caught up or five minutes have passed."""
+
+    def __init__(self) -> None:
+        self._pools: dict[str, _PoolWrites] = {}
+
+    def created(self, pool: str, name: str, version: int, now: float) -> None:
+        """A create was sent; `version` is the answer's resourceVersion."""
+        self._of(pool).creating[name] = _Expectation(version, now + EXPIRY_SECONDS)
+
+    def expects(self, pool: str, name: str) -> bool:
+        """Whether a create of that name is known and not seen yet."""
+        return name in self._of(pool).creating
+
+    def deleted(self, pool: str, uid: str, version: int, now: float) -> None:
+        """A delete was accepted."""
+        self._of(pool).deleting[uid] = _Expectation(version, now + EXPIRY_SECONDS)
+
+    def taken(self, pool: str, name: str, now: float) -> None:
+        """The name belongs to a pod that is not ours."""
+        self._of(pool).taken[name] = _Expectation(0, now + EXPIRY_SECONDS)
+
+    def forget(self, pool: str) -> None:
+        """The pool is gone."""
+        self._pools.pop(pool, None)
+
+    def in_flight(self, pool: str, present: frozenset[str], cache_version: int, now: float) -> InFlight:
+        """What the planner must add to the cache's view. `present` are the names and uids the cache shows."""
+        writes = self._pools.get(pool)
+        if writes is None:
+            return InFlight()
+        for name, expected in list(writes.creating.items()):
+            shown = name in present or (0 < expected.version <= cache_version)
+            if shown or now >= expected.expires_at:
+                del writes.creating[name]
+        for uid, expected in list(writes.deleting.items()):
+            if uid not in present or now >= expected.expires_at:
+                del writes.deleting[uid]
+        for name, expected in list(writes.taken.items()):
+            if now >= expected.expires_at:
+                del writes.taken[name]
+        return InFlight(frozenset(writes.creating), frozenset(writes.deleting), frozenset(writes.taken))
+
+    def _of(self, pool: str) -> _PoolWrites:
+        return self._pools.setdefault(pool, _PoolWrites())

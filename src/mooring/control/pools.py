@@ -1,0 +1,186 @@
+"""The reconciler of WorkerPools: snapshot, plan, execute, say how it stands."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+import structlog
+
+from mooring.clock import Clock, Entropy
+from mooring.control.creation import Creation, WorkerCreation
+from mooring.control.fleet import Fleet
+from mooring.control.manifests import spec_hash
+from mooring.control.metrics import POOL_WORKERS
+from mooring.control.overlay import Overlay
+from mooring.control.retirement import WorkerRetirement
+from mooring.kube.client import KubeClient
+from mooring.kube.errors import ObjectNotFound
+from mooring.kube.resources import WORKERPOOLS
+from mooring.ledger.port import Ledger
+from mooring.model.claim import Claim
+from mooring.model.errors import Unavailable
+from mooring.model.pool import Pool, PoolStatus, check_pool
+from mooring.planning.actions import earliest
+from mooring.planning.placement import plan_placement
+from mooring.planning.pools import WARM_FLOOR, Backoff, PoolPlan, PoolSnapshot, plan_pool
+from mooring.planning.rails import World, compute_brakes
+
+log = structlog.get_logger()
+
+BACKOFF_FLOOR_SECONDS = 2.0
+BACKOFF_CEILING_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What the ledger says about a pool; `readable` is False when it did not answer."""
+
+    readable: bool
+    incarnation: str = ""
+    claims: dict[str, tuple[Claim, ...]] = field(default_factory=dict)
+    queued: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """The status this process wrote last, and the version it got: the cache may lag behind it."""
+
+    status: PoolStatus
+    version: int
+
+
+class PoolReconciler:
+    """Keeps every pool's floor. All it remembers may be lost at any time."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        ledger: Ledger,
+        fleet: Fleet,
+        clock: Clock,
+        entropy: Entropy,
+        replica_id: str,
+        is_paused: Callable[[str], str],
+    ) -> None:
+        self._client = client
+        self._ledger = ledger
+        self._fleet = fleet
+        self._clock = clock
+        self._entropy = entropy
+        self._is_paused = is_paused
+        self._overlay = Overlay()
+        self._creation = WorkerCreation(client, self._overlay, clock)
+        self._retirement = WorkerRetirement(client, ledger, self._overlay, clock, entropy, replica_id)
+        self._incarnation = ledger.incarnation.id
+        self._backoffs: dict[str, Backoff] = {}
+        self._written: dict[str, _Written] = {}
+
+    async def reconcile(self, key: str) -> datetime | None:
+        """One pass over one pool; answers when to look again."""
+        pool = self._fleet.pool(key)
+        if pool is None:
+            self._forget(key)
+            return None
+        snapshot, held = await self._snapshot(pool)
+        plan = plan_pool(snapshot)
+        brakes = compute_brakes(self._world(held))
+        await self._create(pool, plan, snapshot)
+        wake_at = await self._retirement.retire(pool, plan.retires, brakes)
+        await self._write_status(pool, plan.status)
+        _count(pool, plan.status)
+        return earliest(wake_at, plan.wake_at, self._backoff_end(key))
+
+    async def _snapshot(self, pool: Pool) -> tuple[PoolSnapshot, _Held]:
+        # Pods before claims, always: a claim made in between is then seen, never missed (leaked-stamps).
+        workers = tuple(worker for worker in self._fleet.workers(pool.key) if worker.pool_uid == pool.uid)
+        version = self._fleet.pod_version
+        held = await self._read_ledger(pool)
+        present = frozenset([worker.name for worker in workers] + [worker.uid for worker in workers])
+        snapshot = PoolSnapshot(
+            now=self._clock.now(),
+            pool=pool,
+            spec_hash=spec_hash(pool),
+            workers=workers,
+            nodes=self._fleet.nodes,
+            placed=plan_placement(pool.spec.placement, self._fleet.nodes.values()),
+            claims=held.claims,
+            queued=held.queued,
+            in_flight=self._overlay.in_flight(pool.key, present, version, self._clock.monotonic()),
+            backoff=self._backoffs.get(pool.key),
+            problems=tuple(str(problem) for problem in check_pool(pool.spec)),
+        )
+        return snapshot, held
+
+    async def _read_ledger(self, pool: Pool) -> _Held:
+        try:
+            live = await self._ledger.claims.live(pool.namespace, pool.name)
+            queue = await self._ledger.claims.queue(pool.namespace, pool.name)
+        except Unavailable as error:
+            log.warning("the ledger is away: nothing is retired", pool=pool.key, error=error.message)
+            return _Held(readable=False)
+        by_pod: dict[str, list[Claim]] = defaultdict(list)
+        for claim in live.claims:
+            if claim.pod_uid:
+                by_pod[claim.pod_uid].append(claim)
+        claims = {uid: tuple(of_pod) for uid, of_pod in by_pod.items()}
+        return _Held(True, live.incarnation if live.armed else "", claims, len(queue))
+
+    def _world(self, held: _Held) -> World:
+        nodes = self._fleet.nodes.values()
+        return World(
+            caches_fresh=self._fleet.fresh,
+            nodes_total=len(self._fleet.nodes),
+            nodes_ready=sum(node.ready for node in nodes),
+            incarnation_expected=self._incarnation,
+            incarnation_seen=held.incarnation,
+            paused=self._is_paused(WARM_FLOOR),
+        )
+
+    async def _create(self, pool: Pool, plan: PoolPlan, snapshot: PoolSnapshot) -> None:
+        if not plan.creates:
+            return
+        creation = await self._creation.create(pool, plan.creates, snapshot.placed, self._incarnation)
+        if creation.failure:
+            self._back_off(pool, creation)
+        else:
+            self._backoffs.pop(pool.key, None)
+
+    def _back_off(self, pool: Pool, creation: Creation) -> None:
+        before = self._backoffs.get(pool.key)
+        failures = before.failures + 1 if before else 1
+        ceiling = min(BACKOFF_CEILING_SECONDS, BACKOFF_FLOOR_SECONDS * 2 ** min(failures, 10))
+        delay = max(self._entropy.between(BACKOFF_FLOOR_SECONDS, ceiling), creation.retry_after_seconds or 0.0)
+        until = self._clock.now() + timedelta(seconds=delay)
+        self._backoffs[pool.key] = Backoff(failures, until, f"creating a worker failed {failures} time(s): {creation.failure}")
+        log.warning("creates back off", pool=pool.key, failures=failures, seconds=round(delay, 1), error=creation.failure)
+
+    def _backoff_end(self, key: str) -> datetime | None:
+        backoff = self._backoffs.get(key)
+        return backoff.until if backoff else None
+
+    async def _write_status(self, pool: Pool, status: PoolStatus) -> None:
+        written = self._written.get(pool.key)
+        lagging = written is not None and self._fleet.pool_version(pool.key) < written.version
+        known = written.status if written is not None and lagging else pool.status
+        if known == status:
+            return
+        body: dict[str, Any] = {"metadata": {"uid": pool.uid}, "status": msgspec.to_builtins(status)}
+        try:
+            view = await self._client.merge_patch(WORKERPOOLS, pool.name, body, pool.namespace, subresource="status")
+        except ObjectNotFound:
+            return
+        self._written[pool.key] = _Written(status, int(view.metadata.resource_version))
+
+    def _forget(self, key: str) -> None:
+        self._overlay.forget(key)
+        self._retirement.forget(key)
+        self._backoffs.pop(key, None)
+        self._written.pop(key, None)
+
+
+def _count(pool: Pool, status: PoolStatus) -> None:
+    for state in ("idle", "busy", "starting", "draining", "lost"):
+        POOL_WORKERS.labels(pool.key, state).set(getattr(status, state))

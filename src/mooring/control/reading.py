@@ -1,0 +1,230 @@
+"""The read side: what api, pages and terminal may know, as plain structs of the contract."""
+
+from collections import Counter, defaultdict
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from mooring.control.fleet import Fleet
+from mooring.control.switches import Switches
+from mooring.ledger.port import Ledger
+from mooring.ledger.records import AuditFilter, AuditPage
+from mooring.model.claim import Claim
+from mooring.model.errors import NotFound, Unavailable
+from mooring.model.invariant import INVARIANTS
+from mooring.model.pool import Pool, PoolSpec, PoolStatus
+from mooring.model.why import Why
+from mooring.model.worker import ClassifiedWorker, Worker, WorkerState
+from mooring.planning.workers import classify_worker
+
+
+class PoolReading(msgspec.Struct, frozen=True, rename="camel"):
+    """A pool of the contract."""
+
+    namespace: str
+    name: str
+    spec: PoolSpec
+    status: PoolStatus
+    generation: int
+    terminating: bool
+
+
+class WorkerReading(msgspec.Struct, frozen=True, rename="camel"):
+    """A worker of the contract."""
+
+    namespace: str
+    name: str
+    uid: str
+    pool: str
+    node: str
+    state: str
+    reason: str
+    owner: str
+    claims: tuple[str, ...]
+    protected_until: datetime | None
+    address: str
+    why: Why
+    since: datetime | None
+    created_at: datetime
+    restarts: int
+    protected: bool
+
+
+class NodeReading(msgspec.Struct, frozen=True, rename="camel"):
+    """A node and how many workers of each state it holds."""
+
+    name: str
+    uid: str
+    ready: bool
+    schedulable: bool
+    draining: str
+    system: bool
+    taints: tuple[str, ...]
+    labels: dict[str, str]
+    created_at: datetime | None
+    workers: dict[str, int]
+
+
+class InvariantReading(msgspec.Struct, frozen=True, rename="camel"):
+    """A rule: whether it holds, what was found and healed, and its switch."""
+
+    id: str
+    rule: str
+    remedy: str
+    constants: str
+    enforced: bool
+    state: str  # holds, broken, paused, unknown
+    paused: bool
+    paused_by: str
+    pause_reason: str
+    broken: int
+    found: int
+    healed: int
+    mean_heal_seconds: float | None
+    checked_at: datetime | None
+    evidence: dict[str, Any] | None
+
+
+class ReadSide:
+    """Answers questions from caches and the ledger; changes nothing."""
+
+    def __init__(self, fleet: Fleet, ledger: Ledger, switches: Switches) -> None:
+        self._fleet = fleet
+        self._ledger = ledger
+        self._switches = switches
+
+    def pools(self) -> list[PoolReading]:
+        """All pools, by namespace and name."""
+        return [_pool(pool) for _, pool in sorted(self._fleet.pools.items())]
+
+    def pool(self, namespace: str, name: str) -> PoolReading:
+        """One pool, or `NotFound`."""
+        pool = self._fleet.pool(f"{namespace}/{name}")
+        if pool is None:
+            known = ", ".join(sorted(self._fleet.pools)) or "none"
+            raise NotFound(f"there is no pool {namespace}/{name}", fix=f"pools that exist: {known}")
+        return _pool(pool)
+
+    async def workers(self, pool_key: str = "", node: str = "", state: str = "") -> list[WorkerReading]:
+        """Workers, classified; without the ledger they are shown by their stamps alone."""
+        claims = await self._claims_by_pod()
+        nodes = self._fleet.nodes
+        found: list[WorkerReading] = []
+        for key, workers in sorted(self._fleet.worker_pools.items()):
+            if pool_key and key != pool_key:
+                continue
+            for worker in sorted(workers.values(), key=_natural):
+                if node and worker.node != node:
+                    continue
+                item = classify_worker(worker, nodes, claims.get(worker.uid, ()))
+                if not state or item.state == state:
+                    found.append(_worker(item, claims.get(worker.uid, ())))
+        return found
+
+    async def nodes(self) -> list[NodeReading]:
+        """All nodes with their workers counted."""
+        counts: dict[str, Counter[str]] = defaultdict(Counter)
+        for worker in await self.workers():
+            counts[worker.node][worker.state] += 1
+        return [
+            NodeReading(
+                name=node.name,
+                uid=node.uid,
+                ready=node.ready,
+                schedulable=not node.draining_because,
+                draining=node.draining_because,
+                system=node.is_system,
+                taints=tuple(str(taint) for taint in node.taints),
+                labels=dict(node.labels),
+                created_at=node.created_at,
+                workers={state.value: counts[name][state.value] for state in WorkerState},
+            )
+            for name, node in sorted(self._fleet.nodes.items())
+        ]
+
+    def invariants(self) -> list[InvariantReading]:
+        """All rules; those this build does not enforce say so."""
+        broken_now = {"warm-floor": 0, "schedulable": 0}
+        for pool in self._fleet.pools.values():
+            for condition in pool.status.conditions:
+                if condition.type == "Ready" and condition.status == "False":
+                    broken_now["warm-floor"] += 1
+                if condition.type == "Schedulable" and condition.status == "False":
+                    broken_now["schedulable"] += 1
+        readings = []
+        for rule in INVARIANTS:
+            kept = self._switches.states.get(rule.id)
+            broken = broken_now.get(rule.id, kept.broken if kept else 0)
+            paused = bool(kept and kept.paused)
+            checked = rule.enforced and self._fleet.synced
+            state = "paused" if paused else "unknown" if not checked else "broken" if broken else "holds"
+            readings.append(
+                InvariantReading(
+                    id=rule.id,
+                    rule=rule.rule,
+                    remedy=rule.remedy,
+                    constants=rule.constants,
+                    enforced=rule.enforced,
+                    state=state,
+                    paused=paused,
+                    paused_by=kept.paused_by if kept else "",
+                    pause_reason=kept.reason if kept else "",
+                    broken=broken,
+                    found=kept.found if kept else 0,
+                    healed=kept.healed if kept else 0,
+                    mean_heal_seconds=kept.heal_seconds / kept.healed if kept and kept.healed else None,
+                    checked_at=kept.checked_at if kept else None,
+                    evidence=kept.evidence if kept else None,
+                )
+            )
+        return readings
+
+    async def audit(self, which: AuditFilter, limit: int, before: int | None) -> AuditPage:
+        """What was done, newest first."""
+        return await self._ledger.audit.list(which, limit=limit, before_sequence=before)
+
+    async def _claims_by_pod(self) -> dict[str, tuple[Claim, ...]]:
+        try:
+            live = await self._ledger.claims.live()
+        except Unavailable:
+            return {}
+        by_pod: dict[str, list[Claim]] = defaultdict(list)
+        for claim in live.claims:
+            if claim.pod_uid:
+                by_pod[claim.pod_uid].append(claim)
+        return {uid: tuple(claims) for uid, claims in by_pod.items()}
+
+
+def _pool(pool: Pool) -> PoolReading:
+    return PoolReading(pool.namespace, pool.name, pool.spec, pool.status, pool.generation, pool.terminating)
+
+
+def _worker(item: ClassifiedWorker, claims: tuple[Claim, ...]) -> WorkerReading:
+    worker = item.worker
+    owner = worker.stamp.owner if worker.stamp else next((claim.owner for claim in claims), "")
+    ends = [claim.protected_until for claim in claims if claim.protected_until]
+    return WorkerReading(
+        namespace=worker.namespace,
+        name=worker.name,
+        uid=worker.uid,
+        pool=worker.pool,
+        node=worker.node,
+        state=item.state.value,
+        reason=item.why.message,
+        owner=owner,
+        claims=tuple(claim.id for claim in claims),
+        protected_until=max(ends, default=None),
+        address=worker.address,
+        why=item.why,
+        since=item.why.since,
+        created_at=worker.created_at,
+        restarts=worker.restarts,
+        protected=worker.protected,
+    )
+
+
+def _natural(worker: Worker) -> tuple[str, int, str]:
+    """`linux-2` before `linux-10`."""
+    stem, _, slot = worker.name.rpartition("-")
+    return (stem, int(slot), "") if slot.isdigit() else (worker.name, -1, "")

@@ -1,0 +1,52 @@
+"""The order of all timeouts, asserted at start: a shorter one inside a longer one, or nothing starts.
+
+Most of the outages Mooring exists for were two timers in the wrong order.
+"""
+
+from dataclasses import dataclass, fields
+
+from mooring.model.errors import Misconfigured
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Every constant that must stand in an order, in seconds."""
+
+    api_request: float = 30.0
+    statement: float = 10.0
+    replica_heartbeat: float = 5.0
+    replica_dead: float = 20.0
+    watch_silence: float = 90.0
+    guard_period: float = 2.0
+    reap_period: float = 60.0
+    reap_grace: float = 300.0
+    overlay_expiry: float = 300.0
+    claim_progress: float = 300.0
+    claim_lost_grace: float = 600.0
+    node_debounce: float = 60.0
+    shutdown: float = 15.0
+
+
+_ORDER: tuple[tuple[str, str, str], ...] = (
+    ("replica_heartbeat", "replica_dead", "a live replica must beat several times before it counts as dead"),
+    ("statement", "replica_dead", "a hanging statement must fail before its replica counts as dead"),
+    ("statement", "api_request", "a request holds a statement, not the other way round"),
+    ("api_request", "watch_silence", "a slow request is not a silent watch"),
+    ("watch_silence", "reap_grace", "a silent watch must be noticed before anything is reaped by its cache"),
+    ("reap_period", "reap_grace", "a grace shorter than a period is no grace"),
+    ("guard_period", "reap_period", "protection is set long before anything is reaped"),
+    ("reap_grace", "claim_lost_grace", "a claim outlives the doubt about its pod"),
+    ("replica_dead", "reap_grace", "a dead replica's claims are adopted before they could be reaped"),
+    ("node_debounce", "reap_grace", "a flapping node settles before anything on it is reaped"),
+)
+
+
+def assert_order(timeouts: Timeouts) -> None:
+    """Raise `Misconfigured` naming both timeouts when one stands before another it must not precede."""
+    for field in fields(timeouts):
+        if getattr(timeouts, field.name) <= 0:
+            raise Misconfigured(f"timeout {field.name} must be above zero")
+    for shorter, longer, why in _ORDER:
+        low, high = getattr(timeouts, shorter), getattr(timeouts, longer)
+        if not low < high:
+            raise Misconfigured(f"{shorter} ({low} s) must be shorter than {longer} ({high} s): {why}")

@@ -1,0 +1,96 @@
+"""From Kubernetes views to Mooring's own words."""
+
+from datetime import timedelta
+
+from mooring.kube import views
+from mooring.kube.views import find_condition, parse_time
+from mooring.model import names
+from mooring.model.node import Node, Taint
+from mooring.model.pool import Pool
+from mooring.model.quantity import parse_quantity
+from mooring.model.worker import Stamp, Worker
+
+
+def worker_from_pod(pod: views.Pod) -> Worker | None:
+    """The worker a pod is; None for a pod that carries our label but is not ours (fault 45)."""
+    meta = pod.metadata
+    controller = meta.controller
+    if controller is None or controller.kind != "WorkerPool" or not controller.api_version.startswith(names.OWN_PREFIX):
+        return None
+    if meta.creation_timestamp is None or meta.labels.get(names.POOL) != controller.name:
+        return None
+    ready = find_condition(pod.status.conditions, "Ready")
+    scheduled = find_condition(pod.status.conditions, "PodScheduled")
+    blocked = scheduled is not None and scheduled.status == "False" and scheduled.reason == "Unschedulable"
+    waiting = _waiting(pod)
+    grace = timedelta(seconds=meta.deletion_grace_period_seconds or 0)
+    is_ready = ready is not None and ready.status == "True"
+    return Worker(
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        resource_version=meta.resource_version,
+        pool=controller.name,
+        pool_uid=controller.uid,
+        created_at=meta.creation_timestamp,
+        spec_hash=meta.annotations.get(names.SPEC_HASH, ""),
+        node=pod.spec.node_name,
+        phase=pod.status.phase or "Pending",
+        ready=is_ready,
+        ready_since=ready.last_transition_time if ready is not None and is_ready else None,
+        # Kubernetes puts the end of the grace into deletionTimestamp; the start is what "since" means to people.
+        terminating_since=meta.deletion_timestamp - grace if meta.deletion_timestamp else None,
+        deletion_due=meta.deletion_timestamp,
+        stamp=_stamp(meta),
+        protected=meta.annotations.get(names.DO_NOT_DISRUPT) == "true",
+        address=pod.status.pod_ip,
+        unschedulable=scheduled.message if scheduled is not None and blocked else "",
+        unschedulable_since=scheduled.last_transition_time if scheduled is not None and blocked else None,
+        waiting=waiting.reason if waiting else "",
+        waiting_message=waiting.message if waiting else pod.status.message,
+        restarts=sum(status.restart_count for status in pod.status.container_statuses),
+        finalizers=meta.finalizers,
+    )
+
+
+def node_from_view(node: views.Node) -> Node:
+    """A node without what changes at every heartbeat."""
+    ready = find_condition(node.status.conditions, "Ready")
+    room = node.status.allocatable
+    return Node(
+        name=node.metadata.name,
+        uid=node.metadata.uid,
+        labels=node.metadata.labels,
+        taints=tuple(Taint(taint.key, taint.value, taint.effect) for taint in node.spec.taints),
+        unschedulable=node.spec.unschedulable,
+        ready=ready is not None and ready.status == "True",
+        ready_since=ready.last_transition_time if ready else None,
+        terminating=node.terminating,
+        created_at=node.metadata.creation_timestamp,
+        cpu_millis=int(parse_quantity(room.get("cpu", "0")) * 1000),
+        memory_bytes=int(parse_quantity(room.get("memory", "0"))),
+        pods=int(parse_quantity(room.get("pods", "0"))),
+    )
+
+
+def pool_from_view(view: views.WorkerPool) -> Pool:
+    """A pool as the planner reads it."""
+    meta = view.metadata
+    return Pool(meta.namespace, meta.name, meta.uid, meta.generation, view.spec, view.status, view.terminating)
+
+
+def _stamp(meta: views.Meta) -> Stamp | None:
+    owner, claim = meta.labels.get(names.OWNER, ""), meta.annotations.get(names.CLAIM, "")
+    if not owner and not claim:
+        return None
+    epoch = meta.annotations.get(names.EPOCH, "")
+    stamped_at = parse_time(meta.annotations.get(names.STAMPED_AT, ""))
+    return Stamp(owner, claim, int(epoch) if epoch.isdigit() else 0, stamped_at)
+
+
+def _waiting(pod: views.Pod) -> views.Waiting | None:
+    for status in (*pod.status.init_container_statuses, *pod.status.container_statuses):
+        waiting = status.state.waiting
+        if waiting is not None and waiting.reason not in ("", "ContainerCreating", "PodInitializing"):
+            return waiting
+    return None

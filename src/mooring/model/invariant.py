@@ -1,0 +1,52 @@
+"""The invariants: the rules that hold the cluster and the ledger together, named once."""
+
+import msgspec
+
+
+class Invariant(msgspec.Struct, frozen=True):
+    """One rule, its remedy, and whether this build enforces it."""
+
+    id: str
+    rule: str
+    remedy: str
+    constants: str
+    enforced: bool = False
+
+
+INVARIANTS: tuple[Invariant, ...] = (
+    Invariant(
+        "stamped-has-claim",
+        "a pod with an owner stamp has a live claim or is executing",
+        "un-stamp if healthy and never started, else delete pod and ServiceAccount",
+        "grace 300 s, every 60 s, 2 ticks",
+    ),
+    Invariant(
+        "claim-has-pod",
+        "a live claim's pod exists with that UID",
+        "claim lost; requeue if retryable",
+        "600 s grace; absence proven by a live 404",
+    ),
+    Invariant("claim-progresses", "claimed becomes running", "release and un-stamp", "300 s"),
+    Invariant("claim-alive", "heartbeat within ttl", "expired", "ttl"),
+    Invariant("account-has-pod", "a per-worker ServiceAccount has its pod", "delete", "300 s"),
+    Invariant("busy-is-protected", "live claims > 0 <=> do-not-disrupt and safe-to-evict=false", "set or clear", "2 s"),
+    Invariant("protection-bounded", "protection ends at the ceiling", "warn, then clear", "3600 s, warning at 80 %"),
+    Invariant(
+        "warm-on-live-node",
+        "a warm Job's node exists with that UID, and its generation is current",
+        "delete Job, re-plan",
+        "debounce 60 s",
+    ),
+    Invariant("leftover-jobs", "submission Jobs belong to a live submission", "delete, wait until gone", ""),
+    Invariant("schedulable", "managed pods can schedule somewhere", "condition and explanation, no churn", "", True),
+    Invariant("warm-floor", "idle >= warm, while active + terminating <= max", "create, slow start", "", True),
+    Invariant(
+        "adopted",
+        "every worker of a pool is owned by a live replica's epoch",
+        "adopt",
+        "heartbeat 5 s, dead after 20 s",
+        True,
+    ),
+)
+
+INVARIANT_IDS = frozenset(invariant.id for invariant in INVARIANTS)

@@ -41,6 +41,7 @@ class ExecPlugin:
     env: Mapping[str, str] = field(default_factory=dict)
     install_hint: str = ""
     cluster: Mapping[str, Any] | None = None
+    certificate: ClientCertificate | None = None  # the one to show when the plugin gives none
     reload_seconds: float | None = None  # it says itself when to come back
 
     async def load(self) -> Credential:
@@ -92,7 +93,7 @@ class ExecPlugin:
             raise self._failure("gave neither a token nor a client certificate")
         return Credential(
             authorization=bearer(status.token) if status.token else "",
-            certificate=ClientCertificate(chain.encode(), key.encode()) if chain and key else None,
+            certificate=ClientCertificate(chain.encode(), key.encode()) if chain and key else self.certificate,
             expires_at=status.expiration_timestamp,
         )
 

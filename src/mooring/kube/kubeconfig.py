@@ -8,8 +8,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from mooring.kube.connection import Target
-from mooring.kube.credentials import Credential, FixedCredential
+from mooring.kube.connection import ANONYMOUS, Target
 from mooring.kube.kubeconfig_entry import Entry
 from mooring.kube.kubeconfig_user import credential_source
 from mooring.kube.tls import Trust, client_context
@@ -30,9 +29,7 @@ class Kubeconfig:
         """Where a context leads; the current one when none is named."""
         name = context or self.current_context
         if not name:
-            raise self._unusable(
-                "no context is chosen: current-context is empty", self._choice("--context", self.contexts)
-            )
+            raise self._unusable("current-context is empty", self._choice("a context", self.contexts))
         if name not in self.contexts:
             raise self._unusable(f"there is no context {name!r}", self._choice("a context", self.contexts))
         chosen = self.contexts[name]
@@ -42,7 +39,7 @@ class Kubeconfig:
         return Target(
             server=_server(cluster),
             trust=trust,
-            source=credential_source(user, cluster) if user else FixedCredential(Credential()),
+            source=credential_source(user, cluster) if user else ANONYMOUS,
             namespace=chosen.text("namespace") or "default",
             context=name,
         )
@@ -86,13 +83,10 @@ def merge(documents: Sequence[Entry]) -> Kubeconfig:
     current = ""
     for document in documents:
         current = current or document.text("current-context")
-        for merged, plural, singular in (
-            (contexts, "contexts", "context"),
-            (clusters, "clusters", "cluster"),
-            (users, "users", "user"),
-        ):
-            for name, entry in _entries(document, plural, singular).items():
-                merged.setdefault(name, entry)
+        # What stands on the right wins: the entries of the files before.
+        contexts = _entries(document, "contexts", "context") | contexts
+        clusters = _entries(document, "clusters", "cluster") | clusters
+        users = _entries(document, "users", "user") | users
     return Kubeconfig(tuple(document.file for document in documents), current, contexts, clusters, users)
 
 
@@ -142,11 +136,7 @@ def _server(cluster: Entry) -> str:
     if address.scheme not in ("http", "https") or not address.hostname:
         raise cluster.wrong("server", f"is {server!r}, no address", "write https://HOST:PORT")
     if cluster.has("proxy-url"):
-        raise cluster.wrong(
-            "proxy-url",
-            "is set, and Mooring speaks to API servers directly",
-            "remove it, or run Mooring where no proxy is needed",
-        )
+        raise cluster.wrong("proxy-url", "is set, which Mooring cannot use", "run Mooring where no proxy is needed")
     return server
 
 
@@ -161,7 +151,6 @@ def _trust(cluster: Entry) -> Trust:
     try:
         client_context(trust, None)
     except Misconfigured as error:
-        raise cluster.wrong(
-            cluster.source_of("certificate-authority"), f"is of no use: {error.message}", error.fix
-        ) from error
+        field = cluster.source_of("certificate-authority")
+        raise cluster.wrong(field, f"is of no use: {error.message}", error.fix) from error
     return trust

@@ -69,20 +69,15 @@ class Entry:
             try:
                 return base64.b64decode("".join(self.text(inline).split()), validate=True)
             except binascii.Error as error:
-                raise self.wrong(
-                    inline, f"is no base64: {error}", "encode the PEM file anew: base64 -w0 FILE"
-                ) from error
+                raise self.wrong(inline, f"is no base64: {error}", "encode the PEM file: base64 -w0 FILE") from error
         if not self.has(field):
             return b""
         path = self.path(field)
         try:
             return path.read_bytes()
         except OSError as error:
-            raise self.wrong(
-                field,
-                f"names {path}, which cannot be read: {error.strerror}",
-                "correct the path or the file's permissions",
-            ) from error
+            what = f"names {path}, which cannot be read: {error.strerror}"
+            raise self.wrong(field, what, "correct the path or the file's permissions") from error
 
     def source_of(self, field: str) -> str:
         """The field that `content` reads."""
@@ -91,6 +86,5 @@ class Entry:
     def wrong(self, field: str, what: str, fix: str) -> Misconfigured:
         """The error for a field."""
         place = f"{self.where}.{field}" if self.where else field
-        return Misconfigured(
-            f"kubeconfig {self.file}: {place} {what}", fix=fix, detail={"file": str(self.file), "field": place}
-        )
+        detail = {"file": str(self.file), "field": place}
+        return Misconfigured(f"kubeconfig {self.file}: {place} {what}", fix=fix, detail=detail)

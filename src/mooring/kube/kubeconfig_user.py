@@ -19,9 +19,7 @@ def credential_source(user: Entry, cluster: Entry) -> CredentialSource:
     """How this user authenticates to that cluster."""
     for field in _IMPERSONATION:
         if user.has(field):
-            raise user.wrong(
-                field, "asks for impersonation, which Mooring does not do", "choose a user that needs none"
-            )
+            raise user.wrong(field, "asks for impersonation, which Mooring does not do", "use a user without it")
     if user.has("auth-provider"):
         raise user.wrong("auth-provider", "is no longer part of Kubernetes", "use a credential plugin: `exec:`")
     certificate = _certificate(user)
@@ -64,9 +62,7 @@ def _plugin(plugin: Entry, cluster: Entry, certificate: ClientCertificate | None
     if version not in VERSIONS:
         raise plugin.wrong("apiVersion", f"is {version!r}", f"write {' or '.join(VERSIONS)}")
     if plugin.text("interactiveMode") == "Always":
-        raise plugin.wrong(
-            "interactiveMode", "is Always, and here is no terminal", "use a plugin that can run by itself"
-        )
+        raise plugin.wrong("interactiveMode", "is Always, and there is no terminal", "use one that needs none")
     variables = {item.text("name"): item.text("value") for item in plugin.parts("env")} if plugin.has("env") else {}
     return ExecPlugin(
         command=_program(plugin),
@@ -86,10 +82,8 @@ def _program(plugin: Entry) -> str:
     located = str(plugin.path("command")) if os.sep in command else command
     found = shutil.which(located)
     if found is None:
-        hint = plugin.text("installHint").strip()
-        raise plugin.wrong(
-            "command", f"names {located}, which is not installed", hint or f"install {command} or correct the path"
-        )
+        hint = plugin.text("installHint").strip() or f"install {command} or correct the path"
+        raise plugin.wrong("command", f"names {located}, which is not installed", hint)
     return found
 
 

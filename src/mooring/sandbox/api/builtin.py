@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from mooring.sandbox.api.columns import COLUMNS
 from mooring.sandbox.api.kinds import Kind, Object, PlainStrategy, Strategy
 from mooring.sandbox.api.types import LIBRARY
 
@@ -86,6 +87,7 @@ def _kind(
         categories=categories,
         subresources=subresources,
         verbs=verbs,
+        columns=COLUMNS.get((group, name), ()),
         spec_has_generation=generation,
         scale_paths=_REPLICAS if "scale" in subresources else None,
         selectable_fields=tuple(fields.split()),

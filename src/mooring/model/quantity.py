@@ -1,0 +1,42 @@
+"""Kubernetes quantities ("100m", "1.5Gi", "1e3") as exact numbers."""
+
+import functools
+import math
+import re
+from fractions import Fraction
+
+from mooring.model.errors import InvalidInput
+
+_SCALES = {
+    "n": Fraction(1, 10**9),
+    "u": Fraction(1, 10**6),
+    "m": Fraction(1, 10**3),
+    "": Fraction(1),
+    **{suffix: Fraction(10 ** (3 * power)) for power, suffix in enumerate("kMGTPE", start=1)},
+    **{f"{suffix}i": Fraction(1024**power) for power, suffix in enumerate("KMGTPE", start=1)},
+}
+_QUANTITY = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d{1,2})|([numkMGTPE]?|[KMGTPE]i))", re.ASCII)
+_LONGEST = 64
+
+
+@functools.lru_cache(maxsize=4096)
+def parse_quantity(value: str | int | float, field: str = "quantity") -> Fraction:
+    """The exact value; a custom resource may also hold it as a number. Raises `InvalidInput` naming the field."""
+    text = str(value)
+    match = _QUANTITY.fullmatch(text) if len(text) <= _LONGEST else None
+    if match is None:
+        raise InvalidInput(field, value, 'a quantity such as "500m", "2" or "1.5Gi"')
+    sign, digits, exponent, suffix = match.groups()
+    scale = Fraction(10) ** int(exponent) if exponent else _SCALES[suffix]
+    number = Fraction(digits.rstrip(".")) * scale
+    return -number if sign == "-" else number
+
+
+def in_millis(quantity: Fraction) -> int:
+    """Thousandths, rounded up as Kubernetes does: the unit for CPU."""
+    return math.ceil(quantity * 1000)
+
+
+def in_units(quantity: Fraction) -> int:
+    """Whole units, rounded up as Kubernetes does: bytes for memory."""
+    return math.ceil(quantity)

@@ -343,6 +343,30 @@ def test_async_generators_left_open_are_closed() -> None:
     assert closed == [True]
 
 
+def test_generators_that_tasks_are_reading_when_the_run_ends_are_left_to_them() -> None:
+    closed = []
+
+    async def main() -> None:
+        async def endless():
+            try:
+                while True:
+                    await VirtualLoop.running().clock.sleep(1)
+                    yield 1
+            finally:
+                closed.append(True)
+
+        async def read() -> None:
+            async for _ in endless():
+                pass
+
+        reading = asyncio.create_task(read())
+        await VirtualLoop.running().clock.sleep(5.5)
+        assert not reading.done()
+
+    run_virtual(main, seed=1, start=START)
+    assert closed == [True]
+
+
 def test_cancelled_timers_do_not_pile_up() -> None:
     async def main() -> int:
         loop = VirtualLoop.running()

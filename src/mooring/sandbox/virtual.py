@@ -194,8 +194,10 @@ class VirtualLoop(LoopWithoutIO):
             for task in left:
                 if task not in self._closers:
                     task.cancel()
-            left.append(self.create_task(self.shutdown_asyncgens()))
             while not all(task.done() for task in left):
+                self._turn()
+            closing = self.create_task(self.shutdown_asyncgens())
+            while not closing.done():
                 self._turn()
         unseen = list(self.unattended)
         for task in self._tasks_in_order():

@@ -1,0 +1,192 @@
+"""`pools`, `workers`, `nodes`, `audit`, `invariants`: one listing each, all of the same make."""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mooring.cli.output import Column, Format, Row, show
+from mooring.client.connection import Connection, Endpoint
+
+_STATE_STYLES = {
+    "idle": "bright_black",
+    "claimed": "blue",
+    "busy": "bold blue",
+    "starting": "yellow",
+    "draining": "magenta",
+    "lost": "bold red",
+    "holds": "green",
+    "broken": "bold red",
+    "paused": "yellow",
+    "unknown": "bright_black",
+    "done": "green",
+    "failed": "bold red",
+    "pending": "yellow",
+    "skipped": "bright_black",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a listing shows and where it comes from."""
+
+    kind: str
+    path: str
+    columns: tuple[Column, ...]
+    name: str
+    watches: frozenset[str]
+
+
+def _field(title: str, key: str, *, wide: bool = False, styled: bool = False) -> Column:
+    style = (lambda row: _STATE_STYLES.get(str(row.get(key)), "")) if styled else None
+    return Column(title, lambda row: row.get(key), wide, style)
+
+
+def _status(title: str, key: str) -> Column:
+    return Column(title, lambda row: row["status"].get(key, 0))
+
+
+def _condition(row: Row, type_: str) -> dict[str, Any]:
+    conditions = row["status"].get("conditions") or ()
+    return next((condition for condition in conditions if condition["type"] == type_), {})
+
+
+def _joined(row: Row, key: str) -> str:
+    return ", ".join(row.get(key) or ())
+
+
+POOLS = Listing(
+    "PoolList",
+    "/v1/pools",
+    (
+        _field("NAMESPACE", "namespace"),
+        _field("NAME", "name"),
+        Column("WARM", lambda row: row["spec"]["warm"]),
+        Column("MAX", lambda row: row["spec"]["max"]),
+        _status("IDLE", "idle"),
+        _status("BUSY", "busy"),
+        _status("STARTING", "starting"),
+        _status("DRAINING", "draining"),
+        _status("LOST", "lost"),
+        _status("QUEUED", "queued"),
+        Column("READY", lambda row: _condition(row, "Ready").get("status", "Unknown")),
+        Column("WHY", lambda row: _condition(row, "Ready").get("message", "not reconciled yet")),
+        Column("SCHEDULABLE", lambda row: _condition(row, "Schedulable").get("message"), wide=True),
+    ),
+    "pool/{namespace}/{name}",
+    frozenset({"pool", "worker"}),
+)
+WORKERS = Listing(
+    "WorkerList",
+    "/v1/workers",
+    (
+        _field("NAMESPACE", "namespace"),
+        _field("NAME", "name"),
+        _field("STATE", "state", styled=True),
+        _field("NODE", "node"),
+        _field("OWNER", "owner"),
+        _field("ADDRESS", "address"),
+        _field("SINCE", "since"),
+        _field("WHY", "reason"),
+        _field("PROTECTED UNTIL", "protectedUntil", wide=True),
+        _field("RESTARTS", "restarts", wide=True),
+        _field("UID", "uid", wide=True),
+    ),
+    "worker/{namespace}/{name}",
+    frozenset({"worker", "node"}),
+)
+NODES = Listing(
+    "NodeList",
+    "/v1/nodes",
+    (
+        _field("NAME", "name"),
+        Column("READY", lambda row: "yes" if row["ready"] else "no"),
+        Column("WORKERS", lambda row: sum(row["workers"].values())),
+        Column("IDLE", lambda row: row["workers"]["idle"]),
+        Column("BUSY", lambda row: row["workers"]["busy"] + row["workers"]["claimed"]),
+        Column("STATE", lambda row: row["draining"] or ("system" if row["system"] else "open")),
+        Column("TAINTS", lambda row: _joined(row, "taints")),
+        _field("UID", "uid", wide=True),
+        _field("CREATED", "createdAt", wide=True),
+    ),
+    "node/{name}",
+    frozenset({"worker", "node"}),
+)
+AUDIT = Listing(
+    "AuditList",
+    "/v1/audit",
+    (
+        _field("AT", "at"),
+        _field("ACTOR", "actor"),
+        _field("ACTION", "action"),
+        Column("OBJECT", lambda row: f"{row['kind']} {row['namespace'] + '/' if row['namespace'] else ''}{row['name']}"),
+        _field("OUTCOME", "outcome", styled=True),
+        _field("REASON", "reason"),
+        Column("EVIDENCE", lambda row: json.dumps(row["evidence"]), wide=True),
+        _field("ERROR", "error", wide=True),
+    ),
+    "audit/{sequence}",
+    frozenset({"worker", "pool"}),
+)
+INVARIANTS = Listing(
+    "InvariantList",
+    "/v1/invariants",
+    (
+        _field("ID", "id"),
+        _field("STATE", "state", styled=True),
+        _field("BROKEN", "broken"),
+        _field("FOUND", "found"),
+        _field("HEALED", "healed"),
+        _field("RULE", "rule"),
+        _field("REMEDY", "remedy", wide=True),
+        _field("CONSTANTS", "constants", wide=True),
+        _field("PAUSED BY", "pausedBy", wide=True),
+    ),
+    "invariant/{id}",
+    frozenset({"pool", "worker"}),
+)
+
+
+def run_listing(listing: Listing, endpoint: Endpoint, query: dict[str, str], form: Format, watch: bool) -> None:
+    """Print once, or again whenever something it shows changed."""
+    connection = Connection(endpoint)
+    rows = connection.get(listing.path, query)["items"]
+    if not watch:
+        _print(listing, rows, form)
+        return
+    _watch(listing, connection, query, form, rows)
+
+
+def _print(listing: Listing, rows: Sequence[Row], form: Format) -> None:
+    show(listing.kind, rows, listing.columns, form, lambda row: listing.name.format(**row))
+
+
+def _watch(listing: Listing, connection: Connection, query: dict[str, str], form: Format, rows: list[Row]) -> None:
+    key = listing.name.format
+    known = {key(**row): row for row in rows}
+    _redraw(listing, rows, form, [("ADDED", row) for row in rows])
+    for line in connection.lines("/v1/events"):
+        if not line.startswith("data: "):
+            continue
+        changed = set(json.loads(line[6:]).get("changes", {}))
+        if not changed & listing.watches:
+            continue
+        rows = connection.get(listing.path, query)["items"]
+        fresh = {key(**row): row for row in rows}
+        changes = [("ADDED" if name not in known else "MODIFIED", row) for name, row in fresh.items() if known.get(name) != row]
+        changes += [("DELETED", row) for name, row in known.items() if name not in fresh]
+        known = fresh
+        if changes:
+            _redraw(listing, rows, form, changes)
+
+
+def _redraw(listing: Listing, rows: Sequence[Row], form: Format, changes: list[tuple[str, Row]]) -> None:
+    if form is Format.NDJSON:
+        for type_, row in changes:
+            print(json.dumps({"type": type_, "object": row}), flush=True)
+        return
+    if sys.stdout.isatty():
+        print("\x1b[H\x1b[2J", end="")
+    _print(listing, rows, form)
+    sys.stdout.flush()

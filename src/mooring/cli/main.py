@@ -1,0 +1,156 @@
+"""The command line. Every command's body is imported when it runs, so that `mooring --help` is quick."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mooring.cli.output import Format
+
+app = typer.Typer(
+    name="mooring",
+    help="Worker fleets on Kubernetes, kept true to the cluster.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # the rich help costs more than 100 ms of imports
+)
+
+Output = Annotated[Format, typer.Option("-o", "--output", help="table, wide, json, yaml, ndjson or name.")]
+Watch = Annotated[bool, typer.Option("--watch", "-w", help="Show again whenever something changed.")]
+Url = Annotated[str, typer.Option("--url", help="Where Mooring answers; else MOORING_URL or the state folder.")]
+Token = Annotated[str, typer.Option("--token", help="Bearer token; else MOORING_TOKEN or the state folder.")]
+State = Annotated[Path | None, typer.Option("--state", help="State folder of a local 'mooring up'.")]
+
+
+@app.command()
+def pools(output: Output = Format.TABLE, watch: Watch = False, url: Url = "", token: Token = "", state: State = None) -> None:
+    """Pools: floor, counts by state, and why."""
+    _list("POOLS", {}, output, watch, url, token, state)
+
+
+@app.command()
+def workers(
+    pool: Annotated[str, typer.Option("--pool", "-p", help="Only of this pool (namespace/name).")] = "",
+    node: Annotated[str, typer.Option("--node", help="Only on this node.")] = "",
+    only: Annotated[str, typer.Option("--only", help="Only in this state.")] = "",
+    output: Output = Format.TABLE,
+    watch: Watch = False,
+    url: Url = "",
+    token: Token = "",
+    state: State = None,
+) -> None:
+    """Workers: state, node, owner, and why."""
+    _list("WORKERS", {"pool": pool, "node": node, "state": only}, output, watch, url, token, state)
+
+
+@app.command()
+def nodes(output: Output = Format.TABLE, watch: Watch = False, url: Url = "", token: Token = "", state: State = None) -> None:
+    """Nodes: whether they drain, and the workers on them."""
+    _list("NODES", {}, output, watch, url, token, state)
+
+
+@app.command()
+def audit(
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many rows.")] = 50,
+    actor: Annotated[str, typer.Option("--actor", help="Only by this actor.")] = "",
+    name: Annotated[str, typer.Option("--name", help="Only on objects of this name.")] = "",
+    output: Output = Format.TABLE,
+    watch: Watch = False,
+    url: Url = "",
+    token: Token = "",
+    state: State = None,
+) -> None:
+    """What was done, by whom, and on what evidence."""
+    _list("AUDIT", {"limit": str(limit), "actor": actor, "name": name}, output, watch, url, token, state)
+
+
+@app.command()
+def invariants(
+    output: Output = Format.TABLE, watch: Watch = False, url: Url = "", token: Token = "", state: State = None
+) -> None:
+    """The rules, and whether they hold."""
+    _list("INVARIANTS", {}, output, watch, url, token, state)
+
+
+@app.command()
+def pause(
+    invariant: str,
+    reason: Annotated[str, typer.Option("--reason", help="Why; kept in the audit trail.")] = "",
+    url: Url = "",
+    token: Token = "",
+    state: State = None,
+) -> None:
+    """Stop an invariant from acting, on all replicas."""
+    _switch("pause", invariant, reason, url, token, state)
+
+
+@app.command()
+def resume(
+    invariant: str,
+    reason: Annotated[str, typer.Option("--reason", help="Why; kept in the audit trail.")] = "",
+    url: Url = "",
+    token: Token = "",
+    state: State = None,
+) -> None:
+    """Let an invariant act again."""
+    _switch("resume", invariant, reason, url, token, state)
+
+
+@app.command()
+def up(
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port of the API and the dashboard.")] = 8080,
+    state: Annotated[Path, typer.Option("--state", help="Folder for everything that is kept.")] = Path(".state"),
+    kube_port: Annotated[int, typer.Option("--kube-port", min=0, max=65535, help="Port of the embedded cluster.")] = 0,
+    demo: Annotated[bool, typer.Option("--demo/--no-demo", help="Start the demo fleet.")] = True,
+    cluster: Annotated[str, typer.Option("--cluster", help="sandbox, or kubernetes for the real control plane.")] = "sandbox",
+    context: Annotated[str, typer.Option("--context", help="Use an existing cluster of your kubeconfig.")] = "",
+    database: Annotated[str, typer.Option("--database", help="PostgreSQL URL instead of the embedded server.")] = "",
+) -> None:
+    """A cluster, a database, the control plane and the dashboard, on this machine."""
+    from mooring.cli.failures import guarded
+    from mooring.cli.up import UpOptions, run_up
+
+    guarded(lambda: run_up(UpOptions(port, state, kube_port, demo, cluster, context, database)))
+
+
+@app.command()
+def serve() -> None:
+    """The control plane and its API, as it runs in a cluster; settings come from MOORING_* variables."""
+    from mooring.cli.failures import guarded
+    from mooring.cli.serve import run_serve
+
+    guarded(run_serve)
+
+
+@app.command()
+def install(
+    image: Annotated[str, typer.Option("--image", help="Image of the control plane.")] = "mooring:latest",
+    namespace: Annotated[str, typer.Option("--namespace", "-n", help="Namespace to run in.")] = "mooring",
+) -> None:
+    """Print CRDs, permissions and the Deployment, for kubectl apply -f -."""
+    from mooring.cli.install import print_manifests
+
+    print_manifests(image, namespace)
+
+
+def _list(name: str, query: dict[str, str], output: Format, watch: bool, url: str, token: str, state: Path | None) -> None:
+    from mooring.cli import listings
+    from mooring.cli.failures import guarded
+    from mooring.client.connection import find_endpoint
+
+    listing = getattr(listings, name)
+    guarded(lambda: listings.run_listing(listing, find_endpoint(url, token, state), query, output, watch))
+
+
+def _switch(verb: str, invariant: str, reason: str, url: str, token: str, state: Path | None) -> None:
+    from mooring.cli.failures import guarded
+    from mooring.cli.switching import flip
+    from mooring.client.connection import find_endpoint
+
+    guarded(lambda: flip(verb, invariant, reason, find_endpoint(url, token, state)))
+
+
+def main() -> None:
+    """The entry point."""
+    app()

@@ -1,0 +1,86 @@
+"""Data to stdout in the format asked for: table, wide, json, yaml, ndjson or name. Plain when not a terminal."""
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+API_VERSION = "mooring.dev/v1"
+Row = dict[str, Any]
+
+
+class Format(StrEnum):
+    """`-o`."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    NDJSON = "ndjson"
+    NAME = "name"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table: how to read it from a row, and whether only `wide` shows it."""
+
+    title: str
+    read: Callable[[Row], object]
+    wide: bool = False
+    style: Callable[[Row], str] | None = None
+
+
+def show(kind: str, rows: Sequence[Row], columns: Sequence[Column], form: Format, name: Callable[[Row], str]) -> None:
+    """Print a list."""
+    match form:
+        case Format.JSON:
+            print(json.dumps({"apiVersion": API_VERSION, "kind": kind, "items": list(rows)}, indent=2))
+        case Format.YAML:
+            import yaml
+
+            print(yaml.safe_dump({"apiVersion": API_VERSION, "kind": kind, "items": list(rows)}, sort_keys=False), end="")
+        case Format.NDJSON:
+            for row in rows:
+                print(json.dumps(row))
+        case Format.NAME:
+            for row in rows:
+                print(name(row))
+        case _:
+            _table(rows, [column for column in columns if form is Format.WIDE or not column.wide])
+
+
+def _table(rows: Sequence[Row], columns: Sequence[Column]) -> None:
+    if not sys.stdout.isatty():
+        _plain_table(rows, columns)
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in columns:
+        table.add_column(column.title, overflow="fold")
+    for row in rows:
+        cells = []
+        for column in columns:
+            style = column.style(row) if column.style else ""
+            cells.append(Text(_text(column.read(row)), style=style))
+        table.add_row(*cells)
+    Console().print(table)
+
+
+def _plain_table(rows: Sequence[Row], columns: Sequence[Column]) -> None:
+    lines = [[column.title for column in columns]]
+    lines += [[_text(column.read(row)) for column in columns] for row in rows]
+    widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
+    for line in lines:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def _text(value: object) -> str:
+    """Hostile text stays on its line and cannot steer the terminal."""
+    if value is None or value == "":
+        return "-"
+    return "".join(character if character.isprintable() else "�" for character in str(value))

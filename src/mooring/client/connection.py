@@ -1,0 +1,112 @@
+"""One HTTP connection to Mooring, and how to find it: arguments, environment, state folder."""
+
+import http.client
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from mooring.client.errors import RemoteError, Unreachable
+from mooring.model.errors import Misconfigured
+
+STATE_FOLDER = Path(".state")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where Mooring is, and the token it wants."""
+
+    url: str
+    token: str
+
+
+def find_endpoint(url: str = "", token: str = "", state: Path | None = None) -> Endpoint:
+    """From arguments, then `MOORING_URL` and `MOORING_TOKEN`, then the state folder of a local `mooring up`."""
+    folder = state or Path(os.environ.get("MOORING_STATE", "") or STATE_FOLDER)
+    url = url or os.environ.get("MOORING_URL", "") or _first_line(folder / "url")
+    token = token or os.environ.get("MOORING_TOKEN", "") or _first_line(folder / "token")
+    if not url:
+        raise Misconfigured("where Mooring runs is not known", fix="start one with 'mooring up', or give --url or MOORING_URL")
+    return Endpoint(url.rstrip("/"), token)
+
+
+def _first_line(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
+
+
+class Connection:
+    """Plain requests, one at a time, no retries."""
+
+    def __init__(self, endpoint: Endpoint, timeout_seconds: float = 30.0) -> None:
+        self._endpoint = endpoint
+        self._timeout = timeout_seconds
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> Any:
+        """The decoded JSON of a GET."""
+        return self.request("GET", path, query=query)
+
+    def request(self, method: str, path: str, query: Mapping[str, str] | None = None, body: object = None) -> Any:
+        """The decoded JSON of an answer; raises `RemoteError` or `Unreachable`."""
+        connection, answer = self._send(method, path, query, body, self._timeout)
+        try:
+            payload = answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            raise self._unreachable(error) from error
+        finally:
+            connection.close()
+        return json.loads(payload) if payload else None
+
+    def lines(self, path: str) -> Iterator[str]:
+        """The lines of a stream, until it ends."""
+        connection, answer = self._send("GET", path, None, None, 60.0)
+        try:
+            for raw in answer:
+                yield raw.decode("utf-8", "replace").rstrip("\n")
+        except (OSError, http.client.HTTPException) as error:
+            raise self._unreachable(error) from error
+        finally:
+            connection.close()
+
+    def _send(
+        self, method: str, path: str, query: Mapping[str, str] | None, body: object, timeout: float
+    ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+        parts = urlsplit(self._endpoint.url)
+        maker = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        connection = maker(parts.hostname or "127.0.0.1", parts.port, timeout=timeout)
+        given = {name: value for name, value in (query or {}).items() if value}
+        target = parts.path + path + (f"?{urlencode(given)}" if given else "")
+        headers = {"Authorization": f"Bearer {self._endpoint.token}", "Accept": "application/json"}
+        payload = None
+        if body is not None:
+            payload = json.dumps(body).encode()
+            headers["Content-Type"] = "application/json"
+        try:
+            connection.request(method, target, body=payload, headers=headers)
+            answer = connection.getresponse()
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            raise self._unreachable(error) from error
+        if answer.status >= 400:
+            try:
+                raise _remote_error(answer.status, answer.read())
+            finally:
+                connection.close()
+        return connection, answer
+
+    def _unreachable(self, error: Exception) -> Unreachable:
+        return Unreachable(f"{self._endpoint.url} does not answer: {error}", fix="is it running? start it with 'mooring up'")
+
+
+def _remote_error(status: int, payload: bytes) -> RemoteError:
+    try:
+        body = json.loads(payload)
+        return RemoteError(status, str(body["code"]), str(body["message"]), dict(body.get("detail") or {}))
+    except (ValueError, KeyError, TypeError):
+        text = payload[:200].decode("utf-8", "replace")
+        return RemoteError(status, "unreadable", f"HTTP {status}: {text}", {})

@@ -64,7 +64,7 @@ class ControlPlane:
         folder = state_folder or Path(tempfile.mkdtemp(prefix="mooring-kubernetes-"))
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            async with Supervisor() as supervisor:
+            async with Supervisor(str(folder.resolve())) as supervisor:
                 launch = _Launch(folder, binaries, supervisor, clock, entropy, options)
                 plane = await launch.run()
                 try:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from mooring.sandbox.processes.logfile import LogFile
+from mooring.sandbox.processes.mounting import can_mount, enter_view
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -54,6 +55,7 @@ class Program:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, lambda *_: self._end())
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self._tell(event="ready", mounts=can_mount())
         self._selector.register(self._commands, selectors.EVENT_READ, self._read_commands)
         self._selector.register(woken, selectors.EVENT_READ, lambda: self._reap(woken))
         while not self._ending:
@@ -131,6 +133,8 @@ class Program:
 
     def _copy(self, process: Process, descriptor: int) -> bool:
         """Move what is there into the log; False when there was nothing."""
+        if descriptor not in process.streams:  # closed by an earlier event of the same turn
+            return False
         try:
             data = os.read(descriptor, 1 << 16)
         except BlockingIOError:
@@ -151,8 +155,12 @@ class Program:
 
     def _signal(self, identity: str, number: int) -> None:
         for process in self._processes.values():
-            if process.identity == identity:
+            if process.identity != identity:
+                continue
+            if number == signal.SIGKILL:
                 _kill_group(process.pid, number)
+            else:
+                _kill(process.pid, number)  # as in a container, where only its first process is asked
 
     def _reap(self, woken: socket.socket) -> None:
         try:
@@ -213,6 +221,7 @@ def _become(command: dict[str, Any], out: int, err: int, failure: int, superviso
         for source, target in ((nothing, 0), (out, 1), (err, 2)):
             os.dup2(source, target)
         environment = {**command["env"], "MOORING_PROCESS": command["id"]}
+        enter_view(command["mounts"], command["scratch"])
         os.chdir(command["cwd"])
         os.execvpe(command["argv"][0], command["argv"], environment)
     except OSError as error:

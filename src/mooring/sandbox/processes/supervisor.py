@@ -1,25 +1,30 @@
 """The asyncio side of the supervisor: start processes, signal them, learn of their end.
 
 protocol, JSON lines:
-  to the program    {"do": "start", "id", "argv", "env", "cwd", "log", "captured", "log_limit_bytes"}
+  to the program    {"do": "start", "id", "argv", "env", "cwd", "log", "captured", "log_limit_bytes",
+                     "mounts", "scratch"}
                     {"do": "signal", "id", "signal"}
-  from the program  {"event": "started", "id", "pid"}  {"event": "failed", "id", "errno", "error", "path"}
-                    {"event": "exited", "id", "code"}   code < 0 is the signal that killed it
+  from the program  {"event": "ready", "mounts"}       mounts: whether processes can have mounts of their own
+                    {"event": "started", "id", "pid"}  {"event": "failed", "id", "errno", "error", "path"}
+                    {"event": "exited", "id", "code"}  code < 0 is the signal that killed it
 """
 
 import asyncio
 import contextlib
 import json
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from mooring.model.errors import MooringError
+from mooring.sandbox.processes.leftovers import VARIABLE, end_leftovers
 
 _SOURCE_ROOT = str(Path(__file__).parents[3])
 _BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from mooring.sandbox.processes.program import main; main()"
+_LINE_LIMIT_BYTES = 1 << 20
 
 
 class StartFailed(MooringError):
@@ -30,7 +35,10 @@ class StartFailed(MooringError):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What to run. `captured` logs get a time and a stream on each line; others are written as they come."""
+    """What to run. `captured` logs get a time and a stream on each line; others are written as they come.
+
+    `mounts` are (source, target, read-only) and need `scratch`, an existing folder that nothing else uses.
+    """
 
     argv: Sequence[str]
     log: Path
@@ -38,6 +46,8 @@ class Command:
     cwd: Path = Path("/")
     captured: bool = True
     log_limit_bytes: int = 10 * 1024 * 1024
+    mounts: Sequence[tuple[str, str, bool]] = ()
+    scratch: Path = Path("/nonexistent")
 
 
 class Process:
@@ -59,7 +69,7 @@ class Process:
         return await asyncio.shield(self._exited)
 
     def signal(self, number: int) -> None:
-        """Signal its whole process group."""
+        """Signal it; SIGKILL goes to all of its processes."""
         if not self._exited.done():
             self._supervisor.tell({"do": "signal", "id": self.identity, "signal": int(number)})
 
@@ -70,14 +80,20 @@ class Process:
 
 
 class Supervisor:
-    """`async with Supervisor() as supervisor:`; leaving the block kills everything it started."""
+    """`async with Supervisor(mark) as supervisor:`; leaving the block kills everything it started.
 
-    def __init__(self) -> None:
+    The mark names the owner: whatever an earlier owner of that name left running is ended first.
+    """
+
+    def __init__(self, mark: str) -> None:
+        self._mark = mark
         self._started: dict[str, asyncio.Future[Process]] = {}
         self._processes: dict[str, Process] = {}
         self._count = 0
+        self.mounts = False
 
     async def __aenter__(self) -> "Supervisor":
+        end_leftovers(self._mark)
         self._program = await asyncio.create_subprocess_exec(
             sys.executable,
             "-ISc",
@@ -85,67 +101,81 @@ class Supervisor:
             _SOURCE_ROOT,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
+            limit=_LINE_LIMIT_BYTES,
             start_new_session=True,  # a Ctrl-C in the terminal is for us to handle, not for the processes
         )
+        assert self._program.stdout and self._program.stdin
+        self._output, self._input = self._program.stdout, self._program.stdin
+        self.mounts = bool(json.loads(await self._output.readline())["mounts"])
         self._reader = asyncio.create_task(self._read(), name="supervisor events")
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._program.stdin
-        self._program.stdin.close()
+        self._input.close()
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            await self._program.stdin.wait_closed()
+            await self._input.wait_closed()
         await self._program.wait()
         await self._reader
 
+    @property
+    def pid(self) -> int:
+        return self._program.pid
+
     async def start(self, command: Command, name: str = "process") -> Process:
         """Start it; raises `StartFailed` when it cannot be executed."""
+        if self._reader.done():
+            raise StartFailed("the supervisor of processes has ended", fix="start again")
         self._count += 1
         identity = f"{self._program.pid}-{self._count}-{name}"
         future: asyncio.Future[Process] = asyncio.get_running_loop().create_future()
         self._started[identity] = future
-        self.tell(
-            {
-                "do": "start",
-                "id": identity,
-                "argv": list(command.argv),
-                "env": dict(command.env),
-                "cwd": str(command.cwd),
-                "log": str(command.log),
-                "captured": command.captured,
-                "log_limit_bytes": command.log_limit_bytes,
-            }
-        )
+        self.tell({"do": "start", "id": identity, **self._described(command)})
         return await future
+
+    def _described(self, command: Command) -> dict[str, Any]:
+        return {
+            "argv": list(command.argv),
+            "env": {**command.env, VARIABLE: self._mark},
+            "cwd": str(command.cwd),
+            "log": str(command.log),
+            "captured": command.captured,
+            "log_limit_bytes": command.log_limit_bytes,
+            "mounts": list(command.mounts),
+            "scratch": str(command.scratch),
+        }
 
     def tell(self, command: Mapping[str, object]) -> None:
         """Send one command to the program."""
-        assert self._program.stdin
-        if not self._program.stdin.is_closing():
-            self._program.stdin.write(json.dumps(command).encode() + b"\n")
+        if not self._input.is_closing():
+            self._input.write(json.dumps(command).encode() + b"\n")
 
     async def _read(self) -> None:
-        assert self._program.stdout
-        async for line in _lines(self._program.stdout):
+        while line := await self._output.readline():
             event = json.loads(line)
             identity = event["id"]
             match event["event"]:
                 case "started":
                     process = self._processes[identity] = Process(self, identity, event["pid"])
-                    self._started.pop(identity).set_result(process)
+                    self._answer(identity, process)
                 case "failed":
-                    message = f"{event['path']}: {event['error']}"
-                    self._started.pop(identity).set_exception(StartFailed(message, detail=event))
+                    failure = StartFailed(f"{event['path']}: {event['error']}", detail=event)
+                    self._answer(identity, failure)
                 case "exited":
                     self._processes.pop(identity).ended(event["code"])
-        for future in self._started.values():
-            future.set_exception(StartFailed("the supervisor ended"))
+        for identity in list(self._started):
+            self._answer(identity, StartFailed("the supervisor of processes has ended", fix="start again"))
         for process in self._processes.values():
             process.ended(-9)
+        self._processes.clear()
 
-
-async def _lines(stream: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    while line := await stream.readline():
-        yield line
+    def _answer(self, identity: str, outcome: Process | StartFailed) -> None:
+        future = self._started.pop(identity)
+        if future.cancelled():
+            if isinstance(outcome, Process):
+                outcome.signal(9)  # whoever asked for it does not know it
+        elif isinstance(outcome, Process):
+            future.set_result(outcome)
+        else:
+            future.set_exception(outcome)

@@ -1,0 +1,279 @@
+"""One pod on one node: a loop that plans, starts and stops its containers, and writes its status until it is gone."""
+
+import asyncio
+from collections.abc import Coroutine
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+
+from mooring.kube.errors import KubeError, ObjectChanged, ObjectConflict, ObjectNotFound
+from mooring.kube.resources import PODS
+from mooring.sandbox.actors.kubelet.backoff import go_duration
+from mooring.sandbox.actors.kubelet.container import LOST, Container, Terminated, Waiting, containers_of
+from mooring.sandbox.actors.kubelet.kit import Kit
+from mooring.sandbox.actors.kubelet.launch import PodLaunch
+from mooring.sandbox.actors.kubelet.machine import Machine
+from mooring.sandbox.actors.kubelet.plan import PodPlan, plan_pod, plan_stop
+from mooring.sandbox.actors.kubelet.run import Run
+from mooring.sandbox.actors.kubelet.status import PodFacts, compute_status, needs_writing
+from mooring.sandbox.actors.objects import (
+    Object,
+    is_terminating,
+    name_of,
+    namespace_of,
+    optional_time,
+    spec_of,
+    status_of,
+    uid_of,
+    version_of,
+)
+from mooring.sandbox.actors.pods import is_finished
+from mooring.sandbox.actors.runtime.contract import PodPlace
+
+_STATUS_RETRY_SECONDS = 1.0
+_DEFAULT_GRACE_SECONDS = 30
+_DEADLINE = ("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
+_log = structlog.get_logger("mooring.sandbox")
+
+
+class PodWorker:
+    """`run` ends when the pod is gone from the API and nothing of it runs any more."""
+
+    def __init__(self, kit: Kit, machine: Machine, pod: Object) -> None:
+        self._kit = kit
+        self._machine = machine
+        self._pod = pod
+        self._name, self._namespace, self._uid = name_of(pod), namespace_of(pod), uid_of(pod)
+        self.place = PodPlace(machine.name, self._namespace, self._name, self._uid)
+        self._containers = containers_of(pod)
+        self._by_name = {container.name: container for container in self._containers}
+        self._started_at = optional_time(status_of(pod).get("startTime")) or kit.clock.now()
+        self._address = self._choose_address()
+        self._launch = PodLaunch(kit, machine, pod, self.place, self._address)
+        self._wake = asyncio.Event()
+        self._removed = False
+        self._over = False
+        self._terminal = is_finished(pod)
+        self._failure = ("", "")
+        self._sent: tuple[int, Object] = (0, {})
+        self._runs: dict[str, Run] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._defect: BaseException | None = None
+
+    # -- told from outside
+
+    def update(self, pod: Object) -> None:
+        """The API holds a newer version."""
+        if version_of(pod) > version_of(self._pod):
+            self._pod = pod
+            self._launch.update(pod)
+            self.wake()
+
+    def remove(self) -> None:
+        """The API does not hold the pod any more."""
+        self._removed = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Look again."""
+        self._wake.set()
+
+    def attempt_of(self, container: str) -> int | None:
+        """The number of the container's latest run; None when there is no such container."""
+        record = self._by_name.get(container)
+        return record.restart_count if record else None
+
+    def is_running(self, container: str) -> bool:
+        return container in self._runs
+
+    # -- the loop
+
+    async def run(self) -> None:
+        """Until the pod is gone."""
+        try:
+            while not self._over:
+                await self._machine.awake.wait()
+                self._wake.clear()
+                seconds = await self._step()
+                if not self._over:
+                    await self._sleep(seconds)
+        finally:
+            for run in self._runs.values():
+                run.kill()
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _sleep(self, seconds: float | None) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+        except TimeoutError:
+            pass
+
+    async def _step(self) -> float | None:
+        """Act once; returns after how long to look again without being woken."""
+        if self._defect:
+            raise self._defect
+        now = self._kit.clock.monotonic()
+        overdue_in = self._check_deadline()
+        ending = self._removed or self._terminal or is_terminating(self._pod) or is_finished(self._pod)
+        if ending or self._failure[0]:
+            plan = plan_stop(self._containers)
+        else:
+            plan = plan_pod(self._containers, str(spec_of(self._pod).get("restartPolicy", "Always")), now)
+        self._act(plan)
+        waits = [wait for wait in (overdue_in, plan.wake_at - now if plan.wake_at else None) if wait is not None]
+        if plan.over:
+            self._terminal = True
+            self._settle_never_started()
+        if self._removed:
+            self._over = plan.over
+        elif not await self._write_status() or (plan.over and is_terminating(self._pod) and not await self._delete()):
+            waits.append(_STATUS_RETRY_SECONDS)
+        return max(0.0, min(waits)) if waits else None
+
+    def _act(self, plan: PodPlan) -> None:
+        for name in plan.start:
+            container = self._by_name[name]
+            container.starting = True
+            self._spawn(self._start(container))
+        for name in plan.stop:
+            container = self._by_name[name]
+            container.stopping = True
+            if run := self._runs.get(name):
+                run.stop(self._grace_seconds(), f"Stopping container {name}")
+        if plan.stop:
+            for run in self._runs.values():
+                run.hurry(self._grace_seconds())
+        for name in plan.back_off:
+            self._hold_back(self._by_name[name])
+
+    async def _start(self, container: Container) -> None:
+        try:
+            run = await self._launch.start(container, self.wake)
+            if run is not None:
+                self._runs[container.name] = run
+                run.on_end(lambda: self._runs.pop(container.name, None))
+                if container.stopping:
+                    run.stop(self._grace_seconds(), f"Stopping container {container.name}")
+        finally:
+            container.starting = False
+            self.wake()
+
+    def _hold_back(self, container: Container) -> None:
+        if isinstance(container.state, Waiting) and container.state.reason == "CrashLoopBackOff":
+            return
+        if isinstance(container.state, Terminated):
+            container.last = container.state
+        pod = f"{self._name}_{self._namespace}({self._uid})"
+        delay = go_duration(container.backoff.seconds)
+        told = f"back-off {delay} restarting failed container={container.name} pod={pod}"
+        container.state = Waiting("CrashLoopBackOff", told)
+        self._kit.warn(self._pod, "BackOff", f"Back-off restarting failed container {container.name} in pod {pod}")
+
+    def _settle_never_started(self) -> None:
+        """A pod that is over shows an end for every container, also for those that never began."""
+        if is_terminating(self._pod):
+            for container in self._containers:
+                if isinstance(container.state, Waiting):
+                    container.state = container.last or LOST
+
+    def _check_deadline(self) -> float | None:
+        seconds = spec_of(self._pod).get("activeDeadlineSeconds")
+        if seconds is None or self._terminal or is_finished(self._pod):
+            return None
+        left = (self._started_at + timedelta(seconds=seconds) - self._kit.clock.now()).total_seconds()
+        if left <= 0 and not self._failure[0]:
+            self._failure = _DEADLINE
+            self._kit.tell(self._pod, *_DEADLINE)
+        return left if left > 0 else None
+
+    def _grace_seconds(self) -> float:
+        metadata = self._pod["metadata"]
+        grace = metadata.get("deletionGracePeriodSeconds")
+        if grace is None:
+            grace = spec_of(self._pod).get("terminationGracePeriodSeconds", _DEFAULT_GRACE_SECONDS)
+        return float(grace)
+
+    def _choose_address(self) -> str:
+        if spec_of(self._pod).get("hostNetwork"):
+            return self._machine.address
+        return self._kit.runtime.address_of(self.place, str(status_of(self._pod).get("podIP") or ""))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            self._defect = error
+            self.wake()
+
+    # -- telling the API
+
+    async def _write_status(self) -> bool:
+        """False when it has to be tried again."""
+        try:
+            while not self._removed:
+                status = compute_status(self._pod, self._containers, self._facts(), self._now())
+                if not needs_writing(status_of(self._pod), status):
+                    return True
+                if self._sent == (version_of(self._pod), status):
+                    return True  # the server keeps less than we said; saying it again would not help
+                try:
+                    await self._send(status)
+                except ObjectConflict:
+                    self._take(await self._kit.client.get(PODS.raw(), self._name, self._namespace))
+        except (ObjectNotFound, ObjectChanged):
+            self.remove()
+        except KubeError as error:
+            _log.info("pod status not written", pod=self._name, namespace=self._namespace, error=str(error))
+            return False
+        return True
+
+    async def _send(self, status: Object) -> None:
+        metadata = {"uid": self._uid, "resourceVersion": self._pod["metadata"]["resourceVersion"]}
+        patch = {"metadata": metadata, "status": status}
+        answer = await self._kit.client.merge_patch(
+            PODS.raw(), self._name, patch, self._namespace, subresource="status"
+        )
+        self._sent = (version_of(answer), status)
+        self._take(answer)
+
+    async def _delete(self) -> bool:
+        """Let the API forget the pod; False when it has to be tried again."""
+        try:
+            await self._kit.client.delete(PODS, self._name, self._namespace, uid=self._uid, grace_seconds=0)
+        except (ObjectNotFound, ObjectConflict):
+            pass
+        except KubeError as error:
+            _log.info("pod not deleted", pod=self._name, namespace=self._namespace, error=str(error))
+            return False
+        self._over = True
+        return True
+
+    def _take(self, pod: Object) -> None:
+        if uid_of(pod) != self._uid:
+            self.remove()
+        elif version_of(pod) >= version_of(self._pod):
+            self._pod = pod
+            self._launch.update(pod)
+
+    def _facts(self) -> PodFacts:
+        reason, message = self._failure
+        return PodFacts(
+            address=self._address,
+            host_address=self._machine.address,
+            started_at=self._started_at,
+            network_ready=self._launch.prepared and not self._terminal,
+            terminal=self._terminal,
+            reason=reason,
+            message=message,
+        )
+
+    def _now(self) -> datetime:
+        return self._kit.clock.now()

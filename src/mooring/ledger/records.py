@@ -116,7 +116,7 @@ class InvariantState(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     paused: bool = False
-    paused_by: str = ""
+    paused_by: str = ""  # who flipped the switch last, either way
     reason: str = ""
     paused_since: datetime | None = None
     checked_at: datetime | None = None

@@ -258,3 +258,9 @@ def judge_heartbeat(claim: Claim | None, epoch: int) -> Verdict:
 
 def _is_at(claim: Claim, where: WorkerSlot) -> bool:
     return claim.pod_uid == where.pod_uid and claim.slot == where.slot
+
+
+def judge_repeat(new: NewClaim, found: Claim) -> Admission:
+    """The claim made by what looks like an earlier copy of this request: is it one?"""
+    same = found.id == new.id or found.request_hash == new.request_hash
+    return Admission(AdmissionVerdict.EXISTING if same else AdmissionVerdict.KEY_REUSED, found)

@@ -1,0 +1,211 @@
+"""The embedded server's life: made once, started as a child that dies with us, restarted when killed, stopped."""
+
+import asyncio
+import os
+import shutil
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, Process
+from contextlib import suppress
+from pathlib import Path
+
+import asyncpg
+import structlog
+
+from mooring.clock import Clock, Entropy
+from mooring.ledger.embedded import postmaster
+from mooring.ledger.embedded.account import server_account
+from mooring.ledger.embedded.binaries import find_binaries
+from mooring.ledger.embedded.folder import DATABASE, USER, ServerFolder
+from mooring.ledger.errors import translated
+from mooring.model.errors import Misconfigured, Unavailable
+
+_LAUNCHER = Path(__file__).with_name("launcher.py")
+_START_SECONDS = 30.0  # a crash recovery on a slow disk included
+_POLL_SECONDS = 0.02
+_LONGEST_PAUSE_SECONDS = 5.0
+
+SETTINGS = {
+    "listen_addresses": "",
+    "unix_socket_permissions": "0700",
+    "max_connections": "50",
+    "shared_buffers": "32MB",
+    "fsync": "on",
+    "synchronous_commit": "on",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "max_wal_size": "256MB",
+    "io_method": "sync",
+    "max_worker_processes": "2",
+    "max_parallel_workers": "0",
+    "max_logical_replication_workers": "0",
+    "log_checkpoints": "off",
+    "jit": "off",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "log_min_messages": "warning",
+    "log_line_prefix": "%m [%p] ",
+    "cluster_name": "mooring",
+}
+
+
+class EmbeddedServer:
+    """One PostgreSQL server under `root`. `start()`, use `url`, `stop()`; between them it is kept running."""
+
+    def __init__(self, root: Path, *, clock: Clock, entropy: Entropy, settings: dict[str, str] | None = None) -> None:
+        self._folder = ServerFolder(root.absolute())
+        self._clock = clock
+        self._entropy = entropy
+        self._settings = SETTINGS | (settings or {})
+        self._account = server_account()
+        self._binaries = find_binaries()
+        self._process: Process | None = None
+        self._supervisor: asyncio.Task[None] | None = None
+        self.restarts = 0
+
+    @property
+    def url(self) -> str:
+        """Where to connect; stays the same over restarts."""
+        return self._folder.url(self._entropy)
+
+    @property
+    def pid(self) -> int | None:
+        """The server's process, when it runs."""
+        return self._process.pid if self._process is not None and self._process.returncode is None else None
+
+    async def start(self) -> str:
+        """Start it (over whatever a killed predecessor left behind) and answer its URL."""
+        self._folder.lock()
+        try:
+            await self._stop_predecessor()
+            if not self._folder.data.exists():
+                await self._create_data()
+            await self._run()
+            await self._ensure_database()
+        except BaseException:
+            await self._stop_process()
+            self._folder.unlock()
+            raise
+        self._supervisor = asyncio.create_task(self._supervise(), name="embedded-postgres")
+        return self.url
+
+    async def stop(self) -> None:
+        """Stop it; nothing of it is left running."""
+        if self._supervisor is not None:
+            self._supervisor.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._supervisor
+            self._supervisor = None
+        await self._stop_process()
+        self._folder.unlock()
+
+    async def _supervise(self) -> None:
+        pause_seconds = 0.0
+        while True:
+            if self._process is not None:
+                await self._process.wait()
+                structlog.get_logger().warning("embedded PostgreSQL ended, restarting", code=self._process.returncode)
+            await self._clock.sleep(pause_seconds)
+            try:
+                await self._run()
+            except (Unavailable, OSError) as error:
+                # The dead server's sessions may still hold its memory: they notice its end within a moment.
+                structlog.get_logger().warning("embedded PostgreSQL does not start, trying again", error=str(error))
+                pause_seconds = min(max(pause_seconds * 2, 0.2), _LONGEST_PAUSE_SECONDS)
+                continue
+            self.restarts += 1
+            pause_seconds = 0.2
+
+    async def _run(self) -> None:
+        self._folder.prepare(self._account)
+        options = {"unix_socket_directories": str(self._folder.sockets)} | self._settings
+        flags = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
+        process = self._process = await self._spawn("postgres", "-D", str(self._folder.data), *flags)
+        deadline = self._clock.monotonic() + _START_SECONDS
+        while not postmaster.is_ready(self._folder.data, process.pid):
+            if process.returncode is not None:
+                self._process = None
+                raise Unavailable(
+                    f"the embedded PostgreSQL ended at its start: {self._folder.last_log_line()}",
+                    fix=f"see {self._folder.log}",
+                )
+            if self._clock.monotonic() > deadline:
+                await self._stop_process()
+                raise Unavailable(
+                    f"the embedded PostgreSQL was not ready within {_START_SECONDS:.0f} s",
+                    fix=f"see {self._folder.log}",
+                )
+            await self._clock.sleep(_POLL_SECONDS)
+
+    async def _spawn(self, program: str, *arguments: str) -> Process:
+        """As a child in a session of its own: Ctrl-C in the terminal is for Mooring, which then stops the server."""
+        account, path = self._account, self._binaries / program
+        reach = not (
+            account.reaches(path) and account.reaches(self._folder.sockets) and account.reaches(self._folder.data)
+        )
+        launch = [str(part) for part in (os.getpid(), account.uid, account.gid, int(reach), path, *arguments)]
+        with self._folder.log.open("ab") as log:
+            return await asyncio.create_subprocess_exec(
+                sys.executable, "-I", "-S", str(_LAUNCHER), *launch,
+                stdin=DEVNULL, stdout=log, stderr=log, cwd=self._folder.root, start_new_session=True,
+                env={"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"},
+            )  # fmt: skip
+
+    async def _create_data(self) -> None:
+        """Made beside its place and moved there when complete: a half-made folder is never taken for a whole one."""
+        folder = self._folder
+        shutil.rmtree(folder.unfinished, ignore_errors=True)
+        folder.unfinished.mkdir(mode=0o700)
+        self._account.own(folder.unfinished)
+        folder.prepare(self._account)
+        password = folder.sockets / "initial-password"
+        password.write_text(folder.password(self._entropy) + "\n")
+        password.chmod(0o600)
+        self._account.own(password)
+        try:
+            process = await self._spawn(
+                "initdb", "-D", str(folder.unfinished), "-U", USER, "--no-locale", "-E", "UTF8",
+                "-A", "scram-sha-256", f"--pwfile={password}", "--wal-segsize=4", "--no-instructions",
+            )  # fmt: skip
+            code = await self._finish(process)
+        finally:
+            password.unlink()
+        if code != 0:
+            raise Misconfigured(
+                f"the embedded PostgreSQL could not make its data folder: {folder.last_log_line()}",
+                fix=f"see {folder.log}",
+            )
+        folder.unfinished.replace(folder.data)
+
+    async def _finish(self, process: Process) -> int:
+        """Wait for a program; when the wait is called off, end it and all that it started."""
+        try:
+            return await process.wait()
+        except asyncio.CancelledError:
+            os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+            raise
+
+    async def _ensure_database(self) -> None:
+        with translated():
+            connection = await asyncpg.connect(self._folder.url(self._entropy, "postgres"))
+            try:
+                if await connection.fetchval("SELECT true FROM pg_database WHERE datname = $1", DATABASE) is None:
+                    await connection.execute(f"CREATE DATABASE {DATABASE}")
+            finally:
+                await connection.close()
+
+    async def _stop_predecessor(self) -> None:
+        """A server left by a Mooring that was killed: it is ours by the folder's lock, so it goes."""
+        pid = postmaster.recorded_pid(self._folder.data)
+        if pid is not None and not await postmaster.stop(pid, self._folder.data, self._clock):
+            raise Misconfigured(
+                f"a PostgreSQL server (process {pid}) of this folder does not stop", fix=f"kill -9 {pid}"
+            )
+
+    async def _stop_process(self) -> None:
+        process, self._process = self._process, None
+        if process is None or process.returncode is not None:
+            return
+        await postmaster.stop(process.pid, self._folder.data, self._clock)
+        await process.wait()

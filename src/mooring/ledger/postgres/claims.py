@@ -1,0 +1,222 @@
+"""Claims on PostgreSQL: every write is one fenced statement; what it missed is explained by a second look."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from asyncpg import UniqueViolationError
+
+from mooring.ledger.postgres.database import Connection, Database, Row
+from mooring.ledger.postgres.incarnation import IncarnationKeeper
+from mooring.ledger.queries import load
+from mooring.ledger.records import Cause, ClaimFilter, ClaimPage, Incarnation, LiveClaims, PoolCount
+from mooring.model.claim import (
+    Admission,
+    AdmissionVerdict,
+    Claim,
+    ClaimState,
+    NewClaim,
+    Outcome,
+    Verdict,
+    WorkerSlot,
+    judge_bind,
+    judge_heartbeat,
+    judge_repeat,
+    judge_requeue,
+    judge_write,
+)
+
+_SQL = load("claims")
+_FIELDS = Claim.__struct_fields__
+_WAIT_OVER = "no worker became free in time"
+
+
+class PostgresClaims:
+    """Implements `Claims`."""
+
+    def __init__(self, database: Database, keeper: IncarnationKeeper) -> None:
+        self._database = database
+        self._keeper = keeper
+
+    async def insert_claimed(
+        self,
+        new: NewClaim,
+        where: WorkerSlot,
+        *,
+        now: datetime,
+        owner_limit: int | None = None,
+        overtake: bool = False,
+    ) -> Admission:
+        arguments = (*_request(new, now, owner_limit), overtake, *_slot(where))
+        return await self._admit(new, owner_limit, _SQL["insert_claimed"], arguments)
+
+    async def insert_queued(
+        self, new: NewClaim, *, now: datetime, wait_until: datetime, owner_limit: int | None = None
+    ) -> Admission:
+        arguments = (*_request(new, now, owner_limit), wait_until)
+        return await self._admit(new, owner_limit, _SQL["insert_queued"], arguments)
+
+    async def bind_next(self, namespace: str, pool: str, where: WorkerSlot, *, now: datetime) -> Outcome | None:
+        try:
+            row = await self._database.fetch_row(_SQL["bind_next"], namespace, pool, *_slot(where), now)
+        except UniqueViolationError:
+            holder = await self._database.fetch_row(_SQL["find_holder"], where.pod_uid, where.slot)
+            return Outcome(Verdict.SLOT_TAKEN, self._claim(holder) if holder else None)
+        return Outcome(Verdict.DONE, self._claim(row)) if row else None
+
+    async def bind(self, claim_id: str, epoch: int, where: WorkerSlot, *, now: datetime) -> Outcome:
+        try:
+            row = await self._database.fetch_row(_SQL["bind"], claim_id, epoch, *_slot(where), now)
+        except UniqueViolationError:
+            return Outcome(Verdict.SLOT_TAKEN, await self.get(claim_id))
+        if row:
+            return Outcome(Verdict.DONE, self._claim(row))
+        claim = await self.get(claim_id)
+        return _missed(judge_bind(claim, epoch, where), claim)
+
+    async def mark_running(
+        self,
+        claim_id: str,
+        epoch: int,
+        *,
+        now: datetime,
+        payload: dict[str, Any] | None = None,
+        announce: bool = False,
+    ) -> Outcome:
+        row = await self._database.fetch_row(_SQL["mark_running"], claim_id, epoch, now, payload, announce)
+        return await self._written(row, claim_id, epoch, ClaimState.RUNNING)
+
+    async def deliver_next(self, pod_uid: str, *, now: datetime) -> Claim | None:
+        row = await self._database.fetch_row(_SQL["deliver_next"], pod_uid, now)
+        return self._claim(row) if row else None
+
+    async def heartbeat(self, claim_id: str, epoch: int, *, now: datetime) -> Outcome:
+        row = await self._database.fetch_row(_SQL["heartbeat"], claim_id, epoch, now)
+        if row:
+            return Outcome(Verdict.DONE, self._claim(row))
+        claim = await self.get(claim_id)
+        return _missed(judge_heartbeat(claim, epoch), claim)
+
+    async def end(self, claim_id: str, epoch: int, state: ClaimState, *, now: datetime, reason: str) -> Outcome:
+        row = await self._database.fetch_row(_SQL["end"], claim_id, epoch, state.value, now, reason)
+        return await self._written(row, claim_id, epoch, state)
+
+    async def expire(
+        self, claim_id: str, epoch: int, *, heartbeat_at: datetime | None, now: datetime, reason: str
+    ) -> Outcome:
+        row = await self._database.fetch_row(_SQL["expire"], claim_id, epoch, heartbeat_at, now, reason)
+        return await self._written(row, claim_id, epoch, ClaimState.EXPIRED)
+
+    async def expire_waiting(self, *, now: datetime, limit: int = 100) -> tuple[Claim, ...]:
+        return self._claims(await self._database.fetch(_SQL["expire_waiting"], now, limit, _WAIT_OVER))
+
+    async def requeue(
+        self, claim_id: str, epoch: int, *, now: datetime, reason: str, wait_until: datetime | None
+    ) -> Outcome:
+        row = await self._database.fetch_row(_SQL["requeue"], claim_id, epoch, now, reason, wait_until)
+        if row:
+            return Outcome(Verdict.DONE, self._claim(row))
+        claim = await self.get(claim_id)
+        return _missed(judge_requeue(claim, epoch), claim)
+
+    async def get(self, claim_id: str) -> Claim | None:
+        row = await self._database.fetch_row(_SQL["get"], claim_id)
+        return self._claim(row) if row else None
+
+    async def find_by_key(self, namespace: str, pool: str, idempotency_key: str) -> Claim | None:
+        row = await self._database.fetch_row(_SQL["find_by_key"], namespace, pool, idempotency_key)
+        return self._claim(row) if row else None
+
+    async def live(self, namespace: str | None = None, pool: str | None = None) -> LiveClaims:
+        rows = await self._database.fetch(_SQL["live"], namespace, pool)
+        first = rows[0]
+        present = self._keeper.saw(
+            Incarnation(
+                id=first["incarnation"], since=first["since"], cause=Cause(first["cause"]), armed=first["armed"]
+            )
+        )
+        return LiveClaims(present.id, present.armed, self._claims([row for row in rows if row["id"] is not None]))
+
+    async def live_by_pods(self, pod_uids: Iterable[str]) -> tuple[Claim, ...]:
+        return self._claims(await self._database.fetch(_SQL["live_by_pods"], list(pod_uids)))
+
+    async def queue(self, namespace: str, pool: str) -> tuple[Claim, ...]:
+        return self._claims(await self._database.fetch(_SQL["queue"], namespace, pool))
+
+    async def position(self, claim_id: str) -> int | None:
+        return await self._database.fetch_value(_SQL["position"], claim_id) or None
+
+    async def count_open(self, namespace: str, pool: str, owner: str) -> int:
+        count: int = await self._database.fetch_value(_SQL["count_open"], namespace, pool, owner)
+        return count
+
+    async def count_by_pool(self) -> tuple[PoolCount, ...]:
+        return tuple(PoolCount(**row) for row in await self._database.fetch(_SQL["count_by_pool"]))
+
+    async def list(self, which: ClaimFilter, *, limit: int = 100, before_ticket: int | None = None) -> ClaimPage:
+        states = None if which.states is None else sorted(which.states)
+        matching = (which.namespace, which.pool, which.owner, states, which.pod_uid)
+        total: int = await self._database.fetch_value(_SQL["count"], *matching)
+        items = self._claims(await self._database.fetch(_SQL["list"], *matching, before_ticket, limit))
+        return ClaimPage(items, total, items[-1].ticket if len(items) == limit else None)
+
+    async def prune(self, *, ended_before: datetime, limit: int = 1000) -> int:
+        count: int = await self._database.fetch_value(_SQL["prune"], ended_before, limit)
+        return count
+
+    async def _admit(
+        self, new: NewClaim, owner_limit: int | None, query: str, arguments: tuple[object, ...]
+    ) -> Admission:
+        async def insert_counted(connection: Connection) -> Row:
+            await connection.fetch(_SQL["lock_owner"], new.namespace, new.pool, new.owner)
+            return await connection.fetchrow(query, *arguments)
+
+        if owner_limit is None:
+            row = await self._database.fetch_row(query, *arguments)
+        else:
+            row = await self._database.transact(insert_counted)
+        if row is not None and row["id"] is not None:
+            return Admission(AdmissionVerdict.CREATED, self._claim(row))
+        return await self._explain_refusal(new, row)
+
+    async def _explain_refusal(self, new: NewClaim, row: Row) -> Admission:
+        found = await self._database.fetch_row(
+            _SQL["find_request"], new.id, new.namespace, new.pool, new.idempotency_key
+        )
+        if found:
+            return judge_repeat(new, self._claim(found))
+        if row["over_limit"]:
+            return Admission(AdmissionVerdict.LIMIT_REACHED)
+        return Admission(AdmissionVerdict.QUEUE_AHEAD if row["queue_ahead"] else AdmissionVerdict.SLOT_TAKEN)
+
+    async def _written(self, row: Row | None, claim_id: str, epoch: int, goal: ClaimState) -> Outcome:
+        if row:
+            return Outcome(Verdict.DONE, self._claim(row))
+        claim = await self.get(claim_id)
+        return _missed(judge_write(claim, epoch, goal), claim)
+
+    def _claims(self, rows: Iterable[Row]) -> tuple[Claim, ...]:
+        return tuple(self._claim(row) for row in rows)
+
+    def _claim(self, row: Row) -> Claim:
+        values = {field: row[field] for field in _FIELDS}
+        values["state"] = ClaimState(values["state"])
+        claim = Claim(**values)
+        self._keeper.acknowledge(claim.epoch)
+        return claim
+
+
+def _missed(verdict: Verdict, claim: Claim | None) -> Outcome:
+    """The write took no effect, so a claim that would allow it now must have changed since: it was refused."""
+    return Outcome(Verdict.REFUSED if verdict is Verdict.DONE else verdict, claim)
+
+
+def _request(new: NewClaim, now: datetime, owner_limit: int | None) -> tuple[object, ...]:
+    return (
+        new.id, new.namespace, new.pool, new.owner, new.priority, new.idempotency_key, new.request_hash,
+        new.retryable, new.payload, new.ttl_seconds, now, owner_limit,
+    )  # fmt: skip
+
+
+def _slot(where: WorkerSlot) -> tuple[object, ...]:
+    return (where.pod_name, where.pod_uid, where.slot, where.address, where.protected_until)

@@ -1,0 +1,162 @@
+"""A bounded pool of connections: runs named queries, retries whole transactions, and verifies every new connection."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import asyncpg
+import msgspec
+
+from mooring.clock import Clock, Entropy
+from mooring.ledger.errors import RETRYABLE, translated
+from mooring.ledger.migrations import SCHEMA
+from mooring.model.errors import Misconfigured
+
+T = TypeVar("T")
+Row = Any
+"""An asyncpg record: values by column name."""
+Connection = Any
+
+_ATTEMPTS = 6
+_CLOSE_SECONDS = 2.0
+_PATIENCE_SECONDS = 5.0  # beyond the server's own limit on a statement: for a server that hangs
+_FIRST_PAUSE_SECONDS = 0.005
+_OLDEST_SERVER = (14, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseOptions:
+    """How to use the server."""
+
+    pool_size: int = 10
+    connect_timeout_seconds: float = 5.0
+    statement_timeout_seconds: float = 10.0
+
+
+class Database:
+    """One PostgreSQL database. `verify` sees every new connection before it is used."""
+
+    def __init__(self, url: str, options: DatabaseOptions, clock: Clock, entropy: Entropy) -> None:
+        self._url = url
+        self._options = options
+        self._clock = clock
+        self._entropy = entropy
+        self._pool: Any = None
+        self.where = describe(url)
+        self.verify: Callable[[Connection], Awaitable[None]] = _accept
+
+    async def open(self) -> None:
+        """Make the first connection; raises Unavailable or Misconfigured with what is wrong."""
+        with translated(self.where):
+            self._pool = await asyncpg.create_pool(
+                **self._connect_arguments(), min_size=1, max_size=self._options.pool_size, init=self._initialise,
+                reset=_keep,
+            )  # fmt: skip
+
+    async def close(self) -> None:
+        if self._pool is None:
+            return
+        try:
+            await asyncio.wait_for(self._pool.close(), _CLOSE_SECONDS)
+        except TimeoutError:
+            self._pool.terminate()
+
+    async def connect(self, *, statement_timeout_seconds: float | None = None) -> Connection:
+        """A connection of its own, outside the pool and not verified."""
+        with translated(self.where):
+            connection = await asyncpg.connect(**self._connect_arguments(statement_timeout_seconds))
+            await _set_codecs(connection)
+            return connection
+
+    async def fetch(self, query: str, *arguments: object) -> list[Row]:
+        return await self.transact(lambda connection: connection.fetch(query, *arguments), single=True)
+
+    async def fetch_row(self, query: str, *arguments: object) -> Row | None:
+        return await self.transact(lambda connection: connection.fetchrow(query, *arguments), single=True)
+
+    async def fetch_value(self, query: str, *arguments: object) -> Any:
+        return await self.transact(lambda connection: connection.fetchval(query, *arguments), single=True)
+
+    async def transact(self, work: Callable[[Connection], Awaitable[T]], *, single: bool = False) -> T:
+        """Run `work` in a transaction (a `single` statement is one by itself), again when the server asks for it."""
+        pause_seconds = _FIRST_PAUSE_SECONDS
+        with translated(self.where):
+            for attempt in range(1, _ATTEMPTS + 1):
+                try:
+                    return await self._once(work, single)
+                except RETRYABLE:
+                    if attempt == _ATTEMPTS:
+                        raise
+                await self._clock.sleep(self._entropy.between(0, pause_seconds))
+                pause_seconds *= 2
+        raise AssertionError("the loop returns or raises")
+
+    async def _once(self, work: Callable[[Connection], Awaitable[T]], single: bool) -> T:
+        async with self._pool.acquire() as connection:
+            if single:
+                return await work(connection)
+            async with connection.transaction():
+                return await work(connection)
+
+    async def _initialise(self, connection: Connection) -> None:
+        await _set_codecs(connection)
+        await self.verify(connection)
+
+    def _connect_arguments(self, statement_timeout_seconds: float | None = None) -> dict[str, Any]:
+        limit = (
+            self._options.statement_timeout_seconds if statement_timeout_seconds is None else statement_timeout_seconds
+        )
+        return {
+            "dsn": self._url,
+            "timeout": self._options.connect_timeout_seconds,
+            "command_timeout": limit + _PATIENCE_SECONDS,
+            "target_session_attrs": "read-write",
+            "server_settings": {
+                "application_name": "mooring",
+                "search_path": SCHEMA,
+                "timezone": "UTC",
+                "statement_timeout": str(int(limit * 1000)),
+                "idle_in_transaction_session_timeout": str(int(limit * 1000)),
+            },
+        }
+
+
+async def check_server(connection: Connection) -> None:
+    """Is this a server that Mooring can use?"""
+    version = connection.get_server_version()
+    if (version.major, version.minor) < _OLDEST_SERVER:
+        raise Misconfigured(
+            f"the database is PostgreSQL {version.major}; Mooring needs {_OLDEST_SERVER[0]} or newer",
+            fix="upgrade it, or give another database",
+        )
+
+
+def describe(url: str) -> str:
+    """The database in a message: where it is, without the password."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2] or "the local socket"
+    return f"the database {parts.path.lstrip('/') or '(default)'} at {host}"
+
+
+async def _set_codecs(connection: Connection) -> None:
+    await connection.set_type_codec(
+        "jsonb", schema="pg_catalog", format="binary", encoder=_encode_jsonb, decoder=_decode_jsonb
+    )
+
+
+def _encode_jsonb(value: object) -> bytes:
+    return b"\x01" + msgspec.json.encode(value)
+
+
+def _decode_jsonb(value: bytes) -> Any:
+    return msgspec.json.decode(value[1:])
+
+
+async def _accept(connection: Connection) -> None:
+    """Before the schema is there, any connection will do."""
+
+
+async def _keep(connection: Connection) -> None:
+    """Our statements leave nothing behind on a connection, so giving it back costs no round trip."""

@@ -1,0 +1,233 @@
+-- fragment: claim
+id, namespace, pool, owner, state, priority, idempotency_key, request_hash, epoch, previous_epoch, pod_name, pod_uid,
+slot, address, protected_until, ticket, retryable, rebinds, payload, delivered_epoch, ttl_seconds, wait_until,
+created_at, queued_at, claimed_at, running_at, heartbeat_at, ended_at, reason
+
+-- fragment: gate
+CASE WHEN $12::bigint IS NULL THEN false ELSE $12 <= (
+    SELECT count(*) FROM claims
+    WHERE namespace = $2 AND pool = $3 AND owner = $4 AND state IN ('queued', 'claimed', 'running')
+) END AS over_limit
+
+-- name: lock_owner
+-- Held to the end of the transaction, so that two requests of one owner are counted one after the other.
+SELECT pg_advisory_xact_lock(hashtextextended($1 || '/' || $2 || '/' || $3, 1))
+
+-- name: insert_claimed
+-- The slot's lock comes before nextval: otherwise a slow claimer could insert a lower epoch after a faster one's end.
+WITH gate AS MATERIALIZED (
+    SELECT {gate}, NOT $13::boolean AND EXISTS (
+        SELECT FROM claims
+        WHERE namespace = $2 AND pool = $3 AND state = 'queued' AND priority >= $5
+            AND (wait_until IS NULL OR wait_until > $11)
+    ) AS queue_ahead
+), turn AS MATERIALIZED (
+    SELECT pg_advisory_xact_lock(hashtextextended($15 || '/' || $16::integer, 2))
+    FROM gate WHERE NOT over_limit AND NOT queue_ahead
+), created AS (
+    INSERT INTO claims (
+        id, namespace, pool, owner, priority, idempotency_key, request_hash, retryable, payload, ttl_seconds,
+        created_at, claimed_at, heartbeat_at, state, epoch, ticket,
+        pod_name, pod_uid, slot, address, protected_until
+    )
+    SELECT
+        $1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+        $11, $11, $11, 'claimed', nextval('claim_epochs'), nextval('claim_tickets'),
+        $14, $15, $16, $17, $18
+    FROM turn
+    ON CONFLICT DO NOTHING
+    RETURNING {claim}
+)
+SELECT gate.over_limit, gate.queue_ahead, created.* FROM gate LEFT JOIN created ON true
+
+-- name: insert_queued
+WITH gate AS MATERIALIZED (
+    SELECT {gate}, false AS queue_ahead
+), created AS (
+    INSERT INTO claims (
+        id, namespace, pool, owner, priority, idempotency_key, request_hash, retryable, payload, ttl_seconds,
+        created_at, queued_at, state, epoch, ticket, address, wait_until
+    )
+    SELECT
+        $1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+        $11, $11, 'queued', nextval('claim_epochs'), nextval('claim_tickets'), '', $13
+    FROM gate WHERE NOT over_limit
+    ON CONFLICT DO NOTHING
+    RETURNING {claim}
+)
+SELECT gate.over_limit, gate.queue_ahead, created.*,
+    CASE WHEN id IS NOT NULL THEN pg_notify('mooring_queue', namespace || '/' || pool) END
+FROM gate LEFT JOIN created ON true
+
+-- name: find_request
+-- The claim that an earlier copy of the same request made: by its id first, else by its key.
+SELECT {claim} FROM claims
+WHERE id = $1 OR (namespace = $2 AND pool = $3 AND idempotency_key = $4)
+ORDER BY id = $1 DESC LIMIT 1
+
+-- name: bind_next
+WITH turn AS MATERIALIZED (
+    SELECT pg_advisory_xact_lock(hashtextextended($4 || '/' || $5::integer, 2))
+), head AS MATERIALIZED (
+    SELECT id AS chosen FROM claims
+    WHERE namespace = $1 AND pool = $2 AND state = 'queued' AND (wait_until IS NULL OR wait_until > $8)
+    ORDER BY priority DESC, ticket LIMIT 1
+    FOR UPDATE SKIP LOCKED
+), bound AS (
+    UPDATE claims SET
+        state = 'claimed', previous_epoch = epoch, epoch = nextval('claim_epochs'), pod_name = $3, pod_uid = $4,
+        slot = $5, address = $6, protected_until = $7, claimed_at = $8, heartbeat_at = $8, reason = ''
+    FROM head, turn WHERE id = chosen
+    RETURNING {claim}
+)
+SELECT {claim}, pg_notify('mooring_claim', id) FROM bound
+
+-- name: bind
+WITH turn AS MATERIALIZED (
+    SELECT pg_advisory_xact_lock(hashtextextended($4 || '/' || $5::integer, 2))
+), bound AS (
+    UPDATE claims SET
+        state = 'claimed', previous_epoch = epoch, epoch = nextval('claim_epochs'), pod_name = $3, pod_uid = $4,
+        slot = $5, address = $6, protected_until = $7, claimed_at = $8, heartbeat_at = $8, reason = ''
+    FROM turn WHERE id = $1 AND epoch = $2 AND state IN ('queued', 'claimed')
+    RETURNING {claim}
+)
+SELECT {claim}, CASE WHEN queued_at IS NOT NULL THEN pg_notify('mooring_claim', id) END FROM bound
+
+-- name: mark_running
+-- NOTIFY makes commits wait for each other, so the way of an ordinary claim has none.
+WITH changed AS (
+    UPDATE claims SET
+        state = 'running', running_at = $3, heartbeat_at = greatest(heartbeat_at, $3),
+        payload = coalesce($4::jsonb, payload)
+    WHERE id = $1 AND epoch = $2 AND state = 'claimed'
+    RETURNING {claim}
+)
+SELECT {claim},
+    CASE WHEN queued_at IS NOT NULL THEN pg_notify('mooring_claim', id) END,
+    CASE WHEN $5::boolean THEN pg_notify('mooring_dispatch', pod_uid) END
+FROM changed
+
+-- name: deliver_next
+UPDATE claims SET delivered_epoch = epoch, heartbeat_at = greatest(heartbeat_at, $2)
+WHERE id = (
+    SELECT id FROM claims
+    WHERE pod_uid = $1 AND state = 'running' AND delivered_epoch IS DISTINCT FROM epoch
+    ORDER BY epoch LIMIT 1
+    FOR UPDATE SKIP LOCKED
+)
+RETURNING {claim}
+
+-- name: heartbeat
+UPDATE claims SET heartbeat_at = greatest(heartbeat_at, $3)
+WHERE id = $1 AND epoch = $2 AND state IN ('claimed', 'running')
+RETURNING {claim}
+
+-- name: end
+WITH changed AS (
+    UPDATE claims SET state = $3, ended_at = $4, reason = $5, payload = NULL
+    WHERE id = $1 AND epoch = $2 AND state IN ('queued', 'claimed', 'running')
+    RETURNING {claim}
+)
+SELECT {claim},
+    CASE WHEN queued_at IS NOT NULL OR state <> 'released' THEN pg_notify('mooring_claim', id) END
+FROM changed
+
+-- name: expire
+WITH changed AS (
+    UPDATE claims SET state = 'expired', ended_at = $4, reason = $5, payload = NULL
+    WHERE id = $1 AND epoch = $2 AND state IN ('queued', 'claimed', 'running')
+        AND heartbeat_at IS NOT DISTINCT FROM $3::timestamptz
+    RETURNING {claim}
+)
+SELECT {claim}, pg_notify('mooring_claim', id) FROM changed
+
+-- name: expire_waiting
+WITH changed AS (
+    UPDATE claims SET state = 'expired', ended_at = $1, reason = $3, payload = NULL
+    WHERE id IN (
+        SELECT id FROM claims WHERE state = 'queued' AND wait_until <= $1
+        ORDER BY ticket LIMIT $2
+        FOR UPDATE SKIP LOCKED
+    )
+    RETURNING {claim}
+)
+SELECT {claim}, pg_notify('mooring_claim', id) FROM changed ORDER BY ticket
+
+-- name: requeue
+WITH changed AS (
+    UPDATE claims SET
+        state = 'queued', previous_epoch = epoch, epoch = nextval('claim_epochs'), pod_name = NULL, pod_uid = NULL,
+        slot = NULL, address = '', protected_until = NULL, queued_at = $3, claimed_at = NULL, running_at = NULL,
+        heartbeat_at = NULL, rebinds = rebinds + 1, reason = $4, wait_until = $5
+    WHERE id = $1 AND epoch = $2 AND (state = 'claimed' OR (state = 'running' AND retryable))
+    RETURNING {claim}
+)
+SELECT {claim}, pg_notify('mooring_queue', namespace || '/' || pool), pg_notify('mooring_claim', id) FROM changed
+
+-- name: get
+SELECT {claim} FROM claims WHERE id = $1
+
+-- name: find_by_key
+SELECT {claim} FROM claims WHERE namespace = $1 AND pool = $2 AND idempotency_key = $3
+
+-- name: find_holder
+SELECT {claim} FROM claims WHERE pod_uid = $1 AND slot = $2 AND state IN ('claimed', 'running')
+
+-- name: live
+SELECT present.*, claims.*
+FROM (
+    SELECT id AS incarnation, since, cause, armed_at IS NOT NULL AS armed
+    FROM incarnations ORDER BY ordinal DESC LIMIT 1
+) AS present
+LEFT JOIN (
+    SELECT {claim} FROM claims
+    WHERE state IN ('claimed', 'running')
+        AND ($1::text IS NULL OR namespace = $1) AND ($2::text IS NULL OR pool = $2)
+) AS claims ON true
+ORDER BY claims.ticket
+
+-- name: live_by_pods
+SELECT {claim} FROM claims
+WHERE pod_uid = ANY($1::text[]) AND state IN ('claimed', 'running')
+ORDER BY pod_uid, slot
+
+-- name: queue
+SELECT {claim} FROM claims WHERE namespace = $1 AND pool = $2 AND state = 'queued' ORDER BY priority DESC, ticket
+
+-- name: position
+SELECT count(*) FROM claims AS mine
+JOIN claims AS ahead ON ahead.namespace = mine.namespace AND ahead.pool = mine.pool AND ahead.state = 'queued'
+    AND (ahead.priority > mine.priority OR (ahead.priority = mine.priority AND ahead.ticket <= mine.ticket))
+WHERE mine.id = $1 AND mine.state = 'queued'
+
+-- name: count_open
+SELECT count(*) FROM claims
+WHERE namespace = $1 AND pool = $2 AND owner = $3 AND state IN ('queued', 'claimed', 'running')
+
+-- name: count_by_pool
+SELECT namespace, pool,
+    count(*) FILTER (WHERE state = 'queued') AS queued,
+    count(*) FILTER (WHERE state = 'claimed') AS claimed,
+    count(*) FILTER (WHERE state = 'running') AS running
+FROM claims WHERE state IN ('queued', 'claimed', 'running')
+GROUP BY namespace, pool ORDER BY namespace, pool
+
+-- fragment: matching
+($1::text IS NULL OR namespace = $1) AND ($2::text IS NULL OR pool = $2) AND ($3::text IS NULL OR owner = $3)
+    AND ($4::text[] IS NULL OR state = ANY($4)) AND ($5::text IS NULL OR pod_uid = $5)
+
+-- name: list
+SELECT {claim} FROM claims WHERE {matching} AND ($6::bigint IS NULL OR ticket < $6) ORDER BY ticket DESC LIMIT $7
+
+-- name: count
+SELECT count(*) FROM claims WHERE {matching}
+
+-- name: prune
+WITH forgotten AS (
+    DELETE FROM claims WHERE id IN (
+        SELECT id FROM claims WHERE ended_at < $1 ORDER BY ended_at LIMIT $2 FOR UPDATE SKIP LOCKED
+    )
+    RETURNING id
+)
+SELECT count(*) FROM forgotten

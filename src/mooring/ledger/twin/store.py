@@ -1,0 +1,108 @@
+"""The rows, the sequences and who listens: what the database is to PostgreSQL's clients."""
+
+import asyncio
+from collections.abc import Callable
+from copy import copy
+from typing import Any, Self
+
+import msgspec
+
+from mooring.ledger.records import Channel, Incarnation, InvariantState, Replica, Wake
+from mooring.model.audit import AuditRecord
+from mooring.model.claim import Claim
+
+EPOCH_MARGIN = 1_000_000
+
+
+class MemoryStore:
+    """All that is durable. `place` stands for the server and files it lives in: copies find themselves elsewhere.
+
+    Claims are written with `put` and `forget` only: they keep the indexes.
+    """
+
+    def __init__(self) -> None:
+        self.place = 0
+        self.claims: dict[str, Claim] = {}
+        self.open: dict[str, Claim] = {}
+        self.holders: dict[tuple[str | None, int | None], Claim] = {}
+        self.keys: dict[tuple[str, str, str], str] = {}
+        self.audit: dict[str, AuditRecord] = {}
+        self.invariants: dict[str, InvariantState] = {}
+        self.replicas: dict[str, Replica] = {}
+        self.incarnations: list[tuple[Incarnation, int]] = []
+        self.epoch = 0
+        self.ticket = 0
+        self.audit_sequence = 0
+        self.replica_epoch = 0
+        self._receivers: list[Callable[[Wake], None]] = []
+
+    def put(self, claim: Claim) -> None:
+        """Insert or replace a claim."""
+        self.forget(claim.id)
+        self.claims[claim.id] = claim
+        if claim.open:
+            self.open[claim.id] = claim
+        if claim.live:
+            self.holders[claim.pod_uid, claim.slot] = claim
+        if claim.idempotency_key is not None:
+            self.keys[claim.namespace, claim.pool, claim.idempotency_key] = claim.id
+
+    def forget(self, claim_id: str) -> None:
+        claim = self.claims.pop(claim_id, None)
+        self.open.pop(claim_id, None)
+        if claim is not None and claim.live:
+            self.holders.pop((claim.pod_uid, claim.slot), None)
+        if claim is not None and claim.idempotency_key is not None:
+            self.keys.pop((claim.namespace, claim.pool, claim.idempotency_key), None)
+
+    def draw_epoch(self) -> int:
+        self.epoch += 1
+        return self.epoch
+
+    def draw_ticket(self) -> int:
+        self.ticket += 1
+        return self.ticket
+
+    def draw_audit_sequence(self) -> int:
+        self.audit_sequence += 1
+        return self.audit_sequence
+
+    def draw_replica_epoch(self) -> int:
+        self.replica_epoch += 1
+        return self.replica_epoch
+
+    def subscribe(self, receiver: Callable[[Wake], None]) -> None:
+        self._receivers.append(receiver)
+
+    def unsubscribe(self, receiver: Callable[[Wake], None]) -> None:
+        if receiver in self._receivers:
+            self._receivers.remove(receiver)
+
+    def notify(self, channel: Channel, payload: str) -> None:
+        """Delivered in the order of the commits, after the call that caused it went on."""
+        loop = asyncio.get_running_loop()
+        for receiver in self._receivers:
+            loop.call_soon(receiver, Wake(channel, payload))
+
+    def backup(self) -> Self:
+        """A copy of the rows as they are now."""
+        saved = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, dict | list):
+                setattr(saved, name, copy(value))
+        return saved
+
+    def restore(self, saved: Self, *, elsewhere: bool = True) -> None:
+        """Put a backup in place: a dump loaded elsewhere, or (`elsewhere` False) the same files at an earlier time."""
+        place, receivers = self.place, self._receivers
+        self.__dict__.update(saved.backup().__dict__)
+        self.place = place + 1 if elsewhere else place
+        self._receivers = receivers
+        for channel in Channel:
+            for receiver in receivers:
+                asyncio.get_running_loop().call_soon(receiver, Wake(channel, "", resync=True))
+
+
+def as_json(value: Any) -> Any:
+    """What jsonb keeps of a value: a copy, with nothing in it that JSON cannot say."""
+    return msgspec.json.decode(msgspec.json.encode(value))

@@ -195,7 +195,9 @@ def test_a_settled_pool_plans_nothing_and_its_conditions_keep_their_times():
 
     of = pool(warm=2)
     first = plan_pool(snapshot(of, worker(0), worker(1)))
-    later = snapshot(msgspec.structs.replace(of, status=first.status), worker(0), worker(1), now=NOW + timedelta(hours=1))
+    later = snapshot(
+        msgspec.structs.replace(of, status=first.status), worker(0), worker(1), now=NOW + timedelta(hours=1)
+    )
     second = plan_pool(later)
     assert second.status == first.status
     assert created(second) == [] and retired(second) == []

@@ -67,7 +67,9 @@ class Access:
             if request.headers.get("host", "").rsplit(":", 1)[0] in _OWN_NAMES:
                 return
             raise Forbidden("pages are open on this machine only", fix="open them at 127.0.0.1, or log in at /login")
-        raise Unauthorized("no bearer token was sent", fix="send 'Authorization: Bearer TOKEN', or open /login in a browser")
+        raise Unauthorized(
+            "no bearer token was sent", fix="send 'Authorization: Bearer TOKEN', or open /login in a browser"
+        )
 
 
 def _refuse_foreign_origin(request: Request[Any, Any, Any]) -> None:
@@ -75,4 +77,6 @@ def _refuse_foreign_origin(request: Request[Any, Any, Any]) -> None:
     if request.method in _READING:
         return
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise Forbidden("this write did not come from Mooring's own pages", fix="use the dashboard, or the bearer token")
+        raise Forbidden(
+            "this write did not come from Mooring's own pages", fix="use the dashboard, or the bearer token"
+        )

@@ -37,7 +37,14 @@ def mooring_error(_: Request[Any, Any, Any], error: errors.MooringError) -> Resp
     return Response(ErrorBody(error.code, error.message, detail), status_code=status)
 
 
-_CODES = {400: "invalid_input", 401: "unauthorized", 403: "forbidden", 404: "not_found", 405: "method_not_allowed", 413: "too_large"}
+_CODES = {
+    400: "invalid_input",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    413: "too_large",
+}
 
 
 def http_error(_: Request[Any, Any, Any], error: HTTPException) -> Response[ErrorBody]:

@@ -21,4 +21,6 @@ async def stream_events(
         async for event in hub.listen(since):
             yield event.encode()
 
-    return Stream(body(), media_type="text/event-stream", headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+    return Stream(
+        body(), media_type="text/event-stream", headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    )

@@ -120,7 +120,9 @@ AUDIT = Listing(
         _field("AT", "at"),
         _field("ACTOR", "actor"),
         _field("ACTION", "action"),
-        Column("OBJECT", lambda row: f"{row['kind']} {row['namespace'] + '/' if row['namespace'] else ''}{row['name']}"),
+        Column(
+            "OBJECT", lambda row: f"{row['kind']} {row['namespace'] + '/' if row['namespace'] else ''}{row['name']}"
+        ),
         _field("OUTCOME", "outcome", styled=True),
         _field("REASON", "reason"),
         Column("EVIDENCE", lambda row: json.dumps(row["evidence"]), wide=True),
@@ -174,7 +176,9 @@ def _watch(listing: Listing, connection: Connection, query: dict[str, str], form
             continue
         rows = connection.get(listing.path, query)["items"]
         fresh = {key(**row): row for row in rows}
-        changes = [("ADDED" if name not in known else "MODIFIED", row) for name, row in fresh.items() if known.get(name) != row]
+        changes = [
+            ("ADDED" if name not in known else "MODIFIED", row) for name, row in fresh.items() if known.get(name) != row
+        ]
         changes += [("DELETED", row) for name, row in known.items() if name not in fresh]
         known = fresh
         if changes:

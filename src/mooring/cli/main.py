@@ -24,7 +24,9 @@ State = Annotated[Path | None, typer.Option("--state", help="State folder of a l
 
 
 @app.command()
-def pools(output: Output = Format.TABLE, watch: Watch = False, url: Url = "", token: Token = "", state: State = None) -> None:
+def pools(
+    output: Output = Format.TABLE, watch: Watch = False, url: Url = "", token: Token = "", state: State = None
+) -> None:
     """Pools: floor, counts by state, and why."""
     _list("POOLS", {}, output, watch, url, token, state)
 
@@ -45,7 +47,9 @@ def workers(
 
 
 @app.command()
-def nodes(output: Output = Format.TABLE, watch: Watch = False, url: Url = "", token: Token = "", state: State = None) -> None:
+def nodes(
+    output: Output = Format.TABLE, watch: Watch = False, url: Url = "", token: Token = "", state: State = None
+) -> None:
     """Nodes: whether they drain, and the workers on them."""
     _list("NODES", {}, output, watch, url, token, state)
 
@@ -103,7 +107,9 @@ def up(
     state: Annotated[Path, typer.Option("--state", help="Folder for everything that is kept.")] = Path(".state"),
     kube_port: Annotated[int, typer.Option("--kube-port", min=0, max=65535, help="Port of the embedded cluster.")] = 0,
     demo: Annotated[bool, typer.Option("--demo/--no-demo", help="Start the demo fleet.")] = True,
-    cluster: Annotated[str, typer.Option("--cluster", help="sandbox, or kubernetes for the real control plane.")] = "sandbox",
+    cluster: Annotated[
+        str, typer.Option("--cluster", help="sandbox, or kubernetes for the real control plane.")
+    ] = "sandbox",
     context: Annotated[str, typer.Option("--context", help="Use an existing cluster of your kubeconfig.")] = "",
     database: Annotated[str, typer.Option("--database", help="PostgreSQL URL instead of the embedded server.")] = "",
 ) -> None:
@@ -134,7 +140,9 @@ def install(
     print_manifests(image, namespace)
 
 
-def _list(name: str, query: dict[str, str], output: Format, watch: bool, url: str, token: str, state: Path | None) -> None:
+def _list(
+    name: str, query: dict[str, str], output: Format, watch: bool, url: str, token: str, state: Path | None
+) -> None:
     from mooring.cli import listings
     from mooring.cli.failures import guarded
     from mooring.client.connection import find_endpoint

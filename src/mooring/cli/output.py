@@ -40,7 +40,9 @@ def show(kind: str, rows: Sequence[Row], columns: Sequence[Column], form: Format
         case Format.YAML:
             import yaml
 
-            print(yaml.safe_dump({"apiVersion": API_VERSION, "kind": kind, "items": list(rows)}, sort_keys=False), end="")
+            print(
+                yaml.safe_dump({"apiVersion": API_VERSION, "kind": kind, "items": list(rows)}, sort_keys=False), end=""
+            )
         case Format.NDJSON:
             for row in rows:
                 print(json.dumps(row))

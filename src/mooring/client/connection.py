@@ -29,7 +29,9 @@ def find_endpoint(url: str = "", token: str = "", state: Path | None = None) -> 
     url = url or os.environ.get("MOORING_URL", "") or _first_line(folder / "url")
     token = token or os.environ.get("MOORING_TOKEN", "") or _first_line(folder / "token")
     if not url:
-        raise Misconfigured("where Mooring runs is not known", fix="start one with 'mooring up', or give --url or MOORING_URL")
+        raise Misconfigured(
+            "where Mooring runs is not known", fix="start one with 'mooring up', or give --url or MOORING_URL"
+        )
     return Endpoint(url.rstrip("/"), token)
 
 
@@ -100,7 +102,9 @@ class Connection:
         return connection, answer
 
     def _unreachable(self, error: Exception) -> Unreachable:
-        return Unreachable(f"{self._endpoint.url} does not answer: {error}", fix="is it running? start it with 'mooring up'")
+        return Unreachable(
+            f"{self._endpoint.url} does not answer: {error}", fix="is it running? start it with 'mooring up'"
+        )
 
 
 def _remote_error(status: int, payload: bytes) -> RemoteError:

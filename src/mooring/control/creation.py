@@ -50,7 +50,9 @@ class WorkerCreation:
         queue = list(actions)
         while queue:
             current, queue = queue[:batch], queue[batch:]
-            outcomes = await asyncio.gather(*(self._create(pool, action.name, placed, incarnation) for action in current))
+            outcomes = await asyncio.gather(
+                *(self._create(pool, action.name, placed, incarnation) for action in current)
+            )
             made += sum(outcome[0] is Made.CREATED for outcome in outcomes)
             failures = [error for result, error in outcomes if result is Made.FAILED]
             if failures:
@@ -81,7 +83,11 @@ class WorkerCreation:
         body = {
             "apiVersion": "v1",
             "kind": "ServiceAccount",
-            "metadata": {"name": name, "labels": {names.POOL: pool.name, names.WORKER: name}, "ownerReferences": [owner]},
+            "metadata": {
+                "name": name,
+                "labels": {names.POOL: pool.name, names.WORKER: name},
+                "ownerReferences": [owner],
+            },
         }
         try:
             await self._client.create(SERVICEACCOUNTS, body, pool.namespace)

@@ -5,12 +5,15 @@ What is watched does not depend on which replica watches (control-plane-failover
 
 import asyncio
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from mooring.clock import Clock, Entropy
+from mooring.control.timeouts import WATCH_SILENCE_SECONDS
 from mooring.control.translation import node_from_view, pool_from_view, worker_from_pod
 from mooring.kube import views
+from mooring.kube.cache import Change
 from mooring.kube.client import KubeClient
-from mooring.kube.reflector import Change, Reflector
+from mooring.kube.reflector import Reflector, ReflectorHealth
 from mooring.kube.resources import NODES, PODS, WORKERPOOLS
 from mooring.model.names import POOL
 from mooring.model.node import Node
@@ -27,7 +30,7 @@ class Fleet:
         self._pods = Reflector(client, PODS, clock=clock, entropy=entropy, label_selector=POOL)
         self._nodes = Reflector(client, NODES, clock=clock, entropy=entropy)
         self._pools = Reflector(client, WORKERPOOLS, clock=clock, entropy=entropy)
-        self._reflectors = {"pods": self._pods, "nodes": self._nodes, "pools": self._pools}
+        self._reflectors: dict[str, Reflector[Any]] = {"pods": self._pods, "nodes": self._nodes, "pools": self._pools}
         self._workers: dict[str, dict[str, Worker]] = {}  # pool key -> uid -> worker
         self._nodes_by_name: dict[str, Node] = {}
         self._pools_by_key: dict[str, Pool] = {}
@@ -56,14 +59,14 @@ class Fleet:
         return all(reflector.synced for reflector in self._reflectors.values())
 
     @property
-    def reflectors(self) -> Mapping[str, Reflector[views.Pod] | Reflector[views.Node] | Reflector[views.WorkerPool]]:
+    def reflectors(self) -> Mapping[str, Reflector[Any]]:
         """For health pages and metrics."""
         return self._reflectors
 
     @property
     def fresh(self) -> bool:
         """Whether nothing destructive needs to fear an old view: synced, and no watch is silent or failing."""
-        return self.synced and all(reflector.health.fresh for reflector in self._reflectors.values())
+        return self.synced and all(_is_fresh(reflector.health) for reflector in self._reflectors.values())
 
     @property
     def pod_version(self) -> int:
@@ -134,3 +137,8 @@ class Fleet:
     def _tell(self, kind: str, key: str) -> None:
         for listener in self._listeners:
             listener(kind, key)
+
+
+def _is_fresh(health: ReflectorHealth) -> bool:
+    age = health.last_event_age_seconds
+    return health.watching and not health.last_error and age is not None and age < WATCH_SILENCE_SECONDS

@@ -26,7 +26,9 @@ def plan_leader(replicas: Iterable[Replica], silent_seconds: Mapping[str, float]
 class Leadership:
     """This replica's place among the others, judged by beats and the monotonic clock, never by wall clocks."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, timeouts: Timeouts, replica_id: str, address: str, version: str) -> None:
+    def __init__(
+        self, ledger: Ledger, clock: Clock, timeouts: Timeouts, replica_id: str, address: str, version: str
+    ) -> None:
         self._ledger = ledger
         self._clock = clock
         self._timeouts = timeouts
@@ -57,7 +59,9 @@ class Leadership:
         """One heartbeat and one look at the others."""
         started = self._clock.monotonic()
         overdue = started - self._beaten_at >= self._timeouts.replica_dead
-        alive = not overdue and await self._ledger.replicas.heartbeat(self.replica_id, self.epoch, now=self._clock.now())
+        alive = not overdue and await self._ledger.replicas.heartbeat(
+            self.replica_id, self.epoch, now=self._clock.now()
+        )
         if not alive:
             replica = await self._ledger.replicas.register(
                 self.replica_id, address=self._address, version=self._version, now=self._clock.now()

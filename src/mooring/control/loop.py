@@ -92,7 +92,7 @@ class ReconcileLoop:
             wake_at = await self._reconcile(key)
         except MooringError as error:
             self._retry(key, error.message, expected=True)
-        except Exception as error:  # noqa: BLE001 - one broken object must not stop the others; it is logged and counted
+        except Exception as error:
             log.exception("reconcile failed", reconciler=self._name, key=key)
             self._retry(key, repr(error), expected=False)
         else:

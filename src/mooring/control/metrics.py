@@ -3,7 +3,9 @@
 from prometheus_client import Counter, Gauge, Histogram
 
 RECONCILE_SECONDS = Histogram("mooring_reconcile_seconds", "Duration of one reconcile pass.", ["reconciler"])
-RECONCILE_ERRORS = Counter("mooring_reconcile_errors_total", "Passes that failed and were retried.", ["reconciler", "kind"])
+RECONCILE_ERRORS = Counter(
+    "mooring_reconcile_errors_total", "Passes that failed and were retried.", ["reconciler", "kind"]
+)
 WORKERS_CREATED = Counter("mooring_workers_created_total", "Worker pods made.", ["pool"])
 WORKERS_RETIRED = Counter("mooring_workers_retired_total", "Worker pods deleted.", ["pool", "invariant"])
 CREATE_FAILURES = Counter("mooring_worker_create_failures_total", "Worker pods that could not be made.", ["pool"])

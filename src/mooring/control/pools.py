@@ -22,7 +22,7 @@ from mooring.kube.resources import WORKERPOOLS
 from mooring.ledger.port import Ledger
 from mooring.model.claim import Claim
 from mooring.model.errors import Unavailable
-from mooring.model.pool import Pool, PoolStatus, check_pool
+from mooring.model.pool import Pool, PoolStatus, find_problems
 from mooring.planning.actions import earliest
 from mooring.planning.placement import plan_placement
 from mooring.planning.pools import WARM_FLOOR, Backoff, PoolPlan, PoolSnapshot, plan_pool
@@ -110,7 +110,7 @@ class PoolReconciler:
             queued=held.queued,
             in_flight=self._overlay.in_flight(pool.key, present, version, self._clock.monotonic()),
             backoff=self._backoffs.get(pool.key),
-            problems=tuple(str(problem) for problem in check_pool(pool.spec)),
+            problems=find_problems(pool),
         )
         return snapshot, held
 
@@ -154,8 +154,12 @@ class PoolReconciler:
         ceiling = min(BACKOFF_CEILING_SECONDS, BACKOFF_FLOOR_SECONDS * 2 ** min(failures, 10))
         delay = max(self._entropy.between(BACKOFF_FLOOR_SECONDS, ceiling), creation.retry_after_seconds or 0.0)
         until = self._clock.now() + timedelta(seconds=delay)
-        self._backoffs[pool.key] = Backoff(failures, until, f"creating a worker failed {failures} time(s): {creation.failure}")
-        log.warning("creates back off", pool=pool.key, failures=failures, seconds=round(delay, 1), error=creation.failure)
+        self._backoffs[pool.key] = Backoff(
+            failures, until, f"creating a worker failed {failures} time(s): {creation.failure}"
+        )
+        log.warning(
+            "creates back off", pool=pool.key, failures=failures, seconds=round(delay, 1), error=creation.failure
+        )
 
     def _backoff_end(self, key: str) -> datetime | None:
         backoff = self._backoffs.get(key)

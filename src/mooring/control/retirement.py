@@ -48,9 +48,7 @@ class WorkerRetirement:
         """The pool is gone."""
         self._memories.pop(pool_key, None)
 
-    async def retire(
-        self, pool: Pool, acts: tuple[RetireWorker, ...], brakes: tuple[str, ...]
-    ) -> datetime | None:
+    async def retire(self, pool: Pool, acts: tuple[RetireWorker, ...], brakes: tuple[str, ...]) -> datetime | None:
         """Do what the rails allow; answers when to look again."""
         memory = self._memories.setdefault(pool.key, _Memory())
         now = self._clock.now()

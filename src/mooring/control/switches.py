@@ -1,6 +1,5 @@
 """The kill switches, as last read from the ledger. All replicas obey the same ones."""
 
-
 import asyncio
 
 from mooring.clock import Clock
@@ -8,7 +7,6 @@ from mooring.ledger.port import Ledger
 from mooring.ledger.records import Channel, InvariantState, Wake
 from mooring.model.errors import NotFound, Unavailable
 from mooring.model.invariant import INVARIANT_IDS
-
 
 REFRESH_SECONDS = 30.0
 

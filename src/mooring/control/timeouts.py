@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields
 
 from mooring.model.errors import Misconfigured
 
+WATCH_SILENCE_SECONDS = 150.0  # bookmarks come about once a minute
+
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
@@ -16,7 +18,7 @@ class Timeouts:
     statement: float = 10.0
     replica_heartbeat: float = 5.0
     replica_dead: float = 20.0
-    watch_silence: float = 90.0
+    watch_silence: float = WATCH_SILENCE_SECONDS
     guard_period: float = 2.0
     reap_period: float = 60.0
     reap_grace: float = 300.0

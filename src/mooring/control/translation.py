@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from mooring.kube import views
 from mooring.kube.views import find_condition, parse_time
+from mooring.kube.views.pod import Waiting
 from mooring.model import names
 from mooring.model.node import Node, Taint
 from mooring.model.pool import Pool
@@ -76,7 +77,9 @@ def node_from_view(node: views.Node) -> Node:
 def pool_from_view(view: views.WorkerPool) -> Pool:
     """A pool as the planner reads it."""
     meta = view.metadata
-    return Pool(meta.namespace, meta.name, meta.uid, meta.generation, view.spec, view.status, view.terminating)
+    return Pool(
+        meta.namespace, meta.name, meta.uid, meta.generation, view.spec, view.status, view.terminating, view.defects
+    )
 
 
 def _stamp(meta: views.Meta) -> Stamp | None:
@@ -88,7 +91,7 @@ def _stamp(meta: views.Meta) -> Stamp | None:
     return Stamp(owner, claim, int(epoch) if epoch.isdigit() else 0, stamped_at)
 
 
-def _waiting(pod: views.Pod) -> views.Waiting | None:
+def _waiting(pod: views.Pod) -> Waiting | None:
     for status in (*pod.status.init_container_statuses, *pod.status.container_statuses):
         waiting = status.state.waiting
         if waiting is not None and waiting.reason not in ("", "ContainerCreating", "PodInitializing"):

@@ -1,8 +1,8 @@
 """A node, as far as placing workers and noticing its end needs."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from collections.abc import Mapping
 
 from mooring.model.names import DRAINING_TAINTS, SYSTEM_TAINT
 

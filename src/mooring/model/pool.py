@@ -11,7 +11,6 @@ from mooring.model.names import OWN_PREFIX
 from mooring.model.why import Condition
 
 
-
 class Placement(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
     """Where workers may run: a node pool by name, or a selector, plus tolerations of the owner's own."""
 
@@ -96,16 +95,22 @@ class Pool(msgspec.Struct, frozen=True):
     spec: PoolSpec
     status: PoolStatus = PoolStatus()
     terminating: bool = False
+    defects: tuple[str, ...] = ()  # fields that could not be read
 
     @property
     def key(self) -> str:
         return f"{self.namespace}/{self.name}"
 
 
+def find_problems(pool: Pool) -> tuple[str, ...]:
+    """Why a pool must not be acted on; empty when it may."""
+    return (*pool.defects, *(str(problem) for problem in check_spec(pool.spec)))
+
+
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 
 
-def check_pool(spec: PoolSpec) -> list[InvalidInput]:
+def check_spec(spec: PoolSpec) -> list[InvalidInput]:
     """Everything that is wrong with a pool, each naming its field. The CRD says the same to kubectl users."""
     problems: list[InvalidInput] = []
     bounds = {
@@ -126,7 +131,9 @@ def check_pool(spec: PoolSpec) -> list[InvalidInput]:
             InvalidInput("spec.placement", "nodePool and nodeSelector", "either nodePool or nodeSelector, not both")
         )
     if spec.service_account not in ("", "PerWorker") and not _NAME.fullmatch(spec.service_account):
-        problems.append(InvalidInput("spec.serviceAccount", spec.service_account, "PerWorker or a ServiceAccount's name"))
+        problems.append(
+            InvalidInput("spec.serviceAccount", spec.service_account, "PerWorker or a ServiceAccount's name")
+        )
     problems += _check_template(spec.template)
     return problems
 

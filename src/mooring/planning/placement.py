@@ -39,7 +39,7 @@ def plan_placement(placement: Placement, nodes: Iterable[Node]) -> Placed:
         if label is None:
             return Placed(
                 problem=f"no node belongs to a pool named {placement.node_pool!r}",
-                fix=f"label the nodes, for example {NODE_POOL_LABELS[0]}={placement.node_pool}, or name another nodePool",
+                fix=f"label its nodes {NODE_POOL_LABELS[0]}={placement.node_pool}, or name another nodePool",
             )
         selector = {label: placement.node_pool}
     else:

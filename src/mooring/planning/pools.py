@@ -106,7 +106,10 @@ def _sort(snapshot: PoolSnapshot) -> _Fleet:
         classify_worker(w, snapshot.nodes, snapshot.claims.get(w.uid, ()), snapshot.last_ended.get(w.uid))
         for w in snapshot.workers
     )
-    current, outdated, leaving, finished = [], [], [], []
+    current: list[ClassifiedWorker] = []
+    outdated: list[ClassifiedWorker] = []
+    leaving: list[ClassifiedWorker] = []
+    finished: list[ClassifiedWorker] = []
     coming = 0
     for item in classified:
         worker = item.worker
@@ -150,7 +153,9 @@ def _plan_creates(snapshot: PoolSnapshot, fleet: _Fleet, reasons: list[Reason]) 
     room = snapshot.pool.spec.max - fleet.occupied
     if room < wanted:
         missing = wanted - max(room, 0)
-        reasons.append(Reason("at_max", f"{missing} more wanted, but {fleet.occupied} of max {snapshot.pool.spec.max} exist"))
+        reasons.append(
+            Reason("at_max", f"{missing} more wanted, but {fleet.occupied} of max {snapshot.pool.spec.max} exist")
+        )
     if room <= 0:
         return ()
     if snapshot.placed.problem:
@@ -177,7 +182,9 @@ def _free_names(snapshot: PoolSnapshot, count: int) -> list[str]:
 
 
 def _plan_retires(snapshot: PoolSnapshot, fleet: _Fleet) -> tuple[RetireWorker, ...]:
-    retires = [_retire(snapshot, item, item.why.message, 0.0, f"phase is {item.worker.phase}") for item in fleet.finished]
+    retires = [
+        _retire(snapshot, item, item.why.message, 0.0, f"phase is {item.worker.phase}") for item in fleet.finished
+    ]
     target = _target(snapshot)
     full = fleet.occupied >= snapshot.pool.spec.max
     floor_holds = fleet.idle >= target
@@ -197,7 +204,9 @@ def _plan_roll(snapshot: PoolSnapshot, fleet: _Fleet, target: int, full: bool) -
         allowed = max(allowed, min(batch, fleet.idle - target + batch))
     reason = "its template is older than the pool's"
     oldest = sorted(fleet.outdated, key=_idle_since)[: max(allowed, 0)]
-    return [_retire(snapshot, item, reason, 0.0, f"spec hash {item.worker.spec_hash} is not current") for item in oldest]
+    return [
+        _retire(snapshot, item, reason, 0.0, f"spec hash {item.worker.spec_hash} is not current") for item in oldest
+    ]
 
 
 def _plan_surplus(snapshot: PoolSnapshot, fleet: _Fleet, target: int) -> list[RetireWorker]:

@@ -28,7 +28,9 @@ def _ending(worker: Worker, node: Node | None, live: int) -> tuple[WorkerState, 
         held = f", finishing {live} session(s)" if live else ""
         stuck = f"; waits for finalizers {', '.join(worker.finalizers)}" if worker.finalizers else ""
         message = f"the pod is terminating{held}{stuck}"
-        return WorkerState.DRAINING, Why("terminating", message, worker.terminating_since, next_check=worker.deletion_due)
+        return WorkerState.DRAINING, Why(
+            "terminating", message, worker.terminating_since, next_check=worker.deletion_due
+        )
     if worker.phase == "Failed":
         return WorkerState.LOST, Why("pod_failed", worker.waiting_message or "the pod's containers failed")
     if worker.phase == "Succeeded":

@@ -30,7 +30,7 @@ from mooring.kube.views.cluster import (
     ServiceAccount,
 )
 from mooring.kube.views.coordination import Event, Lease, PodDisruptionBudget
-from mooring.kube.views.fleet import ManagedService, Placement, Submission, Warmup, WorkerPool
+from mooring.kube.views.fleet import ManagedService, Submission, Warmup, WorkerPool
 from mooring.kube.views.karpenter import NodeClaim, NodePool
 from mooring.kube.views.network import Endpoint, EndpointSlice, Service
 from mooring.kube.views.node import Node, Taint
@@ -73,7 +73,6 @@ __all__ = [
     "PartialObject",
     "PersistentVolume",
     "PersistentVolumeClaim",
-    "Placement",
     "Pod",
     "PodDisruptionBudget",
     "PodSpec",

@@ -3,89 +3,16 @@
 from typing import Any
 
 from mooring.kube.views.base import Condition, Object, View
+from mooring.model.pool import Placement, PoolSpec, PoolStatus
 
 RawObject = dict[str, Any]
-
-
-class Placement(View, frozen=True):
-    """Where pods may go. `tolerations` are copied into pods."""
-
-    node_pool: str = ""
-    node_selector: dict[str, str] = {}
-    tolerations: tuple[RawObject, ...] = ()
-    warmup: str = ""
-
-
-class Protection(View, frozen=True):
-    """How long and how hard a busy worker is protected."""
-
-    ceiling_seconds: int = 3600
-    grace_seconds: int = 600
-    budget: bool = True
-
-
-class Health(View, frozen=True):
-    """How a worker is asked whether it is well."""
-
-    port: int = 0
-    path: str = "/healthz"
-    period_seconds: int = 2
-    timeout_seconds: int = 3
-    failures: int = 3
-
-
-class Mint(View, frozen=True):
-    """Who makes credentials for a claimed worker."""
-
-    url: str = ""
-    timeout_seconds: int = 10
-
-
-class OwnerLimits(View, frozen=True):
-    """How much one owner may hold; None is without limit."""
-
-    per_owner: int | None = None
-
-
-class WorkerPoolSpec(View, frozen=True):
-    """What a pool keeps ready."""
-
-    warm: int = 0
-    max: int = 0
-    slots: int = 1
-    reuse: str = "Never"
-    idle_seconds: int = 300
-    placement: Placement = Placement()
-    service_account: str = ""
-    protection: Protection = Protection()
-    health: Health | None = None
-    dispatch: str = "Push"
-    mint: Mint | None = None
-    limits: OwnerLimits = OwnerLimits()
-    template: RawObject = {}
-
-
-class WorkerPoolStatus(View, frozen=True):
-    """What a pool has."""
-
-    observed_generation: int = 0
-    replicas: int = 0
-    idle: int = 0
-    busy: int = 0
-    starting: int = 0
-    draining: int = 0
-    lost: int = 0
-    queued: int = 0
-    terminating: int = 0
-    selector: str = ""
-    conditions: tuple[Condition, ...] = ()
 
 
 class WorkerPool(Object, frozen=True):
     """A WorkerPool."""
 
-    spec: WorkerPoolSpec = WorkerPoolSpec()
-    status: WorkerPoolStatus = WorkerPoolStatus()
+    spec: PoolSpec = PoolSpec()
+    status: PoolStatus = PoolStatus()
 
 
 class WarmupSpec(View, frozen=True):

@@ -121,6 +121,11 @@ class ObjectNotFound(ApiError):
     code = "kubernetes_not_found"
 
 
+class NotServed(ApiError):
+    code = "kubernetes_not_served"
+    advice = "install the kind's CRD (`mooring install` prints Mooring's own) and wait until it is established"
+
+
 class Gone(ApiError):
     code = "kubernetes_gone"
 
@@ -193,6 +198,8 @@ def causes_of(status: Status) -> list[StatusCause]:
 
 def _class_for(status: Status) -> type[ApiError]:
     causes = causes_of(status)
+    if status.code == 404 and status.reason != "NotFound":
+        return NotServed
     if status.code == 409 and status.reason == "AlreadyExists":
         return AlreadyExists
     if status.code == 422 and _means_changed(status, causes):
@@ -205,10 +212,10 @@ def _class_for(status: Status) -> type[ApiError]:
 
 
 def _means_changed(status: Status, causes: list[StatusCause]) -> bool:
-    # Rule 3: a wrong uid in a merge-patch and a failed JSON-patch test both answer 422.
     if any(cause.field == "metadata.uid" for cause in causes):
         return True
-    return "testing path" in status.message or "testing value" in status.message
+    # A JSON patch whose test fails, or whose path is not there, is refused with this sentence and nothing else.
+    return not causes and status.message.startswith("the server rejected our request due to an error in our request")
 
 
 def _retry_after(status: Status, headers: Mapping[str, str]) -> float | None:

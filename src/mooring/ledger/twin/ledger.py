@@ -1,7 +1,7 @@
 """The ledger in memory, put together."""
 
 import asyncio
-from collections import defaultdict
+from collections import defaultdict, deque
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -49,6 +49,7 @@ class MemoryLedger:
 
     def __init__(self, store: MemoryStore, *, clock: Clock, entropy: Entropy) -> None:
         self._session = Session(store, clock, entropy)
+        self._inbox: deque[Wake] = deque()
         self._listeners: defaultdict[Channel, list[Listener]] = defaultdict(list)
         self.claims = MemoryClaims(self._session)
         self.audit = MemoryAudit(self._session)
@@ -73,6 +74,14 @@ class MemoryLedger:
         self._session.store.unsubscribe(self._receive)
 
     def _receive(self, wake: Wake) -> None:
-        loop = asyncio.get_running_loop()
-        for listener in self._listeners[wake.channel]:
-            loop.call_soon(listener, wake)
+        self._inbox.append(wake)
+        if len(self._inbox) == 1:
+            asyncio.get_running_loop().call_soon(self._deliver)
+
+    def _deliver(self) -> None:
+        """One at a time and in order, whatever order a virtual loop gives to what is ready; not inside the call."""
+        wake = self._inbox.popleft()
+        if self._inbox:
+            asyncio.get_running_loop().call_soon(self._deliver)
+        for listener in list(self._listeners[wake.channel]):
+            listener(wake)

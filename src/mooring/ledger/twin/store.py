@@ -1,6 +1,5 @@
 """The rows, the sequences and who listens: what the database is to PostgreSQL's clients."""
 
-import asyncio
 from collections.abc import Callable
 from copy import copy
 from typing import Any, Self
@@ -79,10 +78,9 @@ class MemoryStore:
             self._receivers.remove(receiver)
 
     def notify(self, channel: Channel, payload: str) -> None:
-        """Delivered in the order of the commits, after the call that caused it went on."""
-        loop = asyncio.get_running_loop()
+        """Tell every client; they hear it in the order of the commits."""
         for receiver in self._receivers:
-            loop.call_soon(receiver, Wake(channel, payload))
+            receiver(Wake(channel, payload))
 
     def backup(self) -> Self:
         """A copy of the rows as they are now."""
@@ -100,7 +98,7 @@ class MemoryStore:
         self._receivers = receivers
         for channel in Channel:
             for receiver in receivers:
-                asyncio.get_running_loop().call_soon(receiver, Wake(channel, "", resync=True))
+                receiver(Wake(channel, "", resync=True))
 
 
 def as_json(value: Any) -> Any:

@@ -6,6 +6,7 @@ Standard library only, because it is a process of its own and should stay small.
 """
 
 import ctypes
+import errno
 import json
 import os
 import selectors
@@ -225,7 +226,12 @@ def _become(command: dict[str, Any], out: int, err: int, failure: int, superviso
         os.chdir(command["cwd"])
         os.execvpe(command["argv"][0], command["argv"], environment)
     except OSError as error:
-        told = {"errno": error.errno, "error": error.strerror, "path": error.filename or command["argv"][0]}
+        path = os.fsdecode(error.filename or command["argv"][0])
+        if path.rsplit("/", 1)[-1] == command["argv"][0]:  # the last folder of PATH that was tried
+            path = command["argv"][0]
+        os.write(failure, json.dumps({"errno": error.errno, "error": error.strerror, "path": path}).encode())
+    except ValueError as error:
+        told = {"errno": errno.EINVAL, "error": str(error), "path": command["argv"][0]}
         os.write(failure, json.dumps(told).encode())
     finally:
         os._exit(127)

@@ -7,8 +7,8 @@ from math import ceil
 from typing import Protocol
 
 from mooring.model.errors import MooringError
+from mooring.model.quantity import parse_quantity
 from mooring.sandbox.actors.objects import Object, annotations_of, labels_of, name_of, namespace_of, spec_of, uid_of
-from mooring.sandbox.actors.quantity import parse_quantity
 
 _REFERENCE = re.compile(r"\$(?:(\$)|\(([^)]*)\))")
 _SUBSCRIPT = re.compile(r"^metadata\.(labels|annotations)\['(.+)'\]$")

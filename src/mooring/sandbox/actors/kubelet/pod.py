@@ -87,6 +87,19 @@ class PodWorker:
     def is_running(self, container: str) -> bool:
         return container in self._runs
 
+    def waiting_reason(self, container: str) -> str:
+        """Why the container waits; "" when it does not."""
+        state = self._by_name[container].state
+        return state.reason if isinstance(state, Waiting) else ""
+
+    def has_run(self, container: str) -> bool:
+        return self._by_name[container].has_run
+
+    @property
+    def removed(self) -> bool:
+        """Whether the API does not hold the pod any more."""
+        return self._removed
+
     # -- the loop
 
     async def run(self) -> None:
@@ -269,7 +282,7 @@ class PodWorker:
             address=self._address,
             host_address=self._machine.address,
             started_at=self._started_at,
-            network_ready=self._launch.prepared and not self._terminal,
+            prepared=self._launch.prepared,
             terminal=self._terminal,
             reason=reason,
             message=message,

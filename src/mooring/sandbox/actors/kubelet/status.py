@@ -15,7 +15,7 @@ class PodFacts:
     address: str
     host_address: str
     started_at: datetime
-    network_ready: bool
+    prepared: bool  # its volumes and its address are there
     terminal: bool = False
     reason: str = ""
     message: str = ""
@@ -38,7 +38,7 @@ def compute_status(pod: Object, containers: Sequence[Container], facts: PodFacts
     }
     if generation := pod["metadata"].get("generation"):
         status["observedGeneration"] = generation
-    if facts.network_ready:
+    if facts.prepared:
         status["podIP"] = facts.address
         status["podIPs"] = [{"ip": facts.address}]
     if inits := [status_object(entry) for entry in containers if entry.role is not Role.MAIN]:
@@ -91,7 +91,7 @@ def _conditions(
 ) -> list[Object]:
     containers_ready = _containers_ready(containers, phase)
     wanted = {
-        "PodReadyToStartContainers": {"status": "True" if facts.network_ready else "False"},
+        "PodReadyToStartContainers": {"status": "True" if facts.prepared and not facts.terminal else "False"},
         "Initialized": _initialized(containers, phase),
         "Ready": _ready(pod, containers_ready),
         "ContainersReady": containers_ready,

@@ -1,6 +1,6 @@
 """What a kubelet asks of a runtime, and what a runtime tells it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
@@ -164,6 +164,10 @@ class Runtime(Protocol):
 
     def forget_pod(self, place: PodPlace) -> None:
         """The pod is gone: remove what it left."""
+        ...
+
+    def keep_only(self, node: str, uids: Set[str]) -> None:
+        """Remove what pods other than these left on the node, in an earlier life."""
         ...
 
     def wipe_node(self, node: str) -> None:

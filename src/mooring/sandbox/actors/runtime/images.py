@@ -16,9 +16,17 @@ def check_image(image: str) -> str:
     return ""
 
 
-def entry_point(image: str, path: str) -> Sequence[str]:
-    """What runs when a container names no command: the program the image is called after, if the machine has it."""
+def command_line(image: str, command: Sequence[str], arguments: Sequence[str], path: str) -> list[str]:
+    """What to execute; empty when nobody says.
+
+    A command is taken as it is. Without one, arguments that begin with a program are what runs, as with the many
+    images that have no entry point; else the program that the image is called after gets them.
+    """
+    if command:
+        return [*command, *arguments]
+    if arguments and shutil.which(arguments[0], path=path):
+        return list(arguments)
     name = image.rsplit("/", 1)[-1].split("@", 1)[0].split(":", 1)[0]
     if name == "pause":
-        return ("sleep", "infinity")
-    return (name,) if shutil.which(name, path=path) else ()
+        return ["sleep", "infinity"]
+    return [name, *arguments] if shutil.which(name, path=path) else list(arguments)

@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
 from mooring.clock import Clock
@@ -21,7 +21,7 @@ from mooring.sandbox.actors.runtime.contract import (
     ProbeOutcome,
     StartRefused,
 )
-from mooring.sandbox.actors.runtime.images import check_image, entry_point
+from mooring.sandbox.actors.runtime.images import check_image, command_line
 from mooring.sandbox.actors.runtime.logs import read_lines, render
 from mooring.sandbox.processes.supervisor import Command, Process, StartFailed, Supervisor
 
@@ -152,6 +152,12 @@ class ProcessRuntime:
         self._addresses.release(place.uid)
         shutil.rmtree(self.pod_folder(place), ignore_errors=True)
 
+    def keep_only(self, node: str, uids: Set[str]) -> None:
+        pods = self._folder / node / "pods"
+        for folder in pods.iterdir() if pods.is_dir() else ():
+            if folder.name not in uids:
+                shutil.rmtree(folder, ignore_errors=True)
+
     def wipe_node(self, node: str) -> None:
         shutil.rmtree(self._folder / node, ignore_errors=True)
 
@@ -159,8 +165,7 @@ class ProcessRuntime:
         return self.pod_folder(place) / "containers" / container
 
     def _command(self, run: ContainerRun, folder: Path) -> Command:
-        program = list(run.command) or list(entry_point(run.image, self._path))
-        argv = [*program, *run.arguments]
+        argv = command_line(run.image, run.command, run.arguments, self._path)
         if not argv:
             told = f'no command given, and no program on this machine is called as the image "{run.image}"'
             raise StartRefused("StartError", told)

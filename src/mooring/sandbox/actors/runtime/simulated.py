@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -166,6 +166,9 @@ class SimulatedRuntime:
         self._addresses.release(place.uid)
         for handle in self._pods.pop(place.uid, {}).values():
             handle.cancel()
+
+    def keep_only(self, node: str, uids: Set[str]) -> None:
+        return None
 
     def wipe_node(self, node: str) -> None:
         return None

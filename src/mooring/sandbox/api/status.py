@@ -1,15 +1,19 @@
 """Refusals of the sandbox API, as the Status objects that a kube-apiserver would send."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from mooring.kube.transport import Response
+
+_ALWAYS_DETAILED = (403, 404, 405, 409, 415, 422, 429, 504)
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One invalid field. `reason` is a metav1.CauseType: FieldValueInvalid, FieldValueRequired, FieldValueForbidden..."""
+    """One invalid field. `reason` is a metav1.CauseType such as FieldValueInvalid, FieldValueRequired, ..."""
 
     reason: str
     message: str
@@ -55,7 +59,7 @@ class Refusal(Exception):
         if self.uid:
             details["uid"] = self.uid
         if self.causes:
-            details["causes"] = [{"reason": c.reason, "message": c.message, "field": c.field} for c in self.causes]
+            details["causes"] = [_told(cause) for cause in self.causes]
         if self.retry_after_seconds:
             details["retryAfterSeconds"] = self.retry_after_seconds
         body: dict[str, Any] = {
@@ -64,26 +68,45 @@ class Refusal(Exception):
             "metadata": {},
             "status": "Failure",
             "message": self.message,
-            "reason": self.reason,
-            "code": self.code,
         }
-        if details:
+        if self.reason:
+            body["reason"] = self.reason
+        if details or self.code in _ALWAYS_DETAILED:
             body["details"] = details
-        return body
+        return {**body, "code": self.code}
+
+
+def _told(cause: Cause) -> dict[str, str]:
+    told = {"reason": cause.reason, "message": cause.message}
+    return {**told, "field": cause.field} if cause.field else told
 
 
 def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> Refusal:
     """422 with each cause named, in kube-apiserver's own sentence."""
     qualified = f"{kind}.{group}" if group else kind
-    told = "; ".join(f"{c.field}: {c.message}" for c in causes)
-    text = f"[{', '.join(f'{c.field}: {c.message}' for c in causes)}]" if len(causes) > 1 else told
-    return Refusal(422, "Invalid", f'{qualified} "{name}" is invalid: {text}', kind=kind, group=group, name=name, causes=causes)
+    told = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
+    text = f"[{', '.join(told)}]" if len(told) > 1 else "".join(told)
+    message = f'{qualified} "{name}" is invalid: {text}'
+    return Refusal(422, "Invalid", message, kind=kind, group=group, name=name, causes=causes)
+
+
+def success(*, kind: str = "", group: str = "", name: str = "", uid: str = "", code: int = 0) -> bytes:
+    """A metav1.Status that says it is done."""
+    told = {"name": name, "group": group, "kind": kind, "uid": uid}
+    details = {key: value for key, value in told.items() if value}
+    body: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+    if details:
+        body["details"] = details
+    if code:
+        body["code"] = code
+    return msgspec.json.encode(body)
 
 
 def json_response(status: int, body: bytes, headers: dict[str, str] | None = None) -> Response:
     """A whole answer."""
 
-    async def chunks() -> Any:
+    async def chunks() -> AsyncIterator[bytes]:
         yield body
 
-    return Response(status, {"content-type": "application/json", **(headers or {})}, chunks())
+    named = {"content-type": "application/json", "content-length": str(len(body)), **(headers or {})}
+    return Response(status, named, chunks())

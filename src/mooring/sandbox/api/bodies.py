@@ -1,0 +1,104 @@
+"""Request bodies: decoded, held to the shape of their kind, with what is unknown told or refused."""
+
+from typing import Any
+
+import msgspec
+import yaml
+
+from mooring.kube.transport import Request
+from mooring.sandbox.api.defaulting import apply_defaults
+from mooring.sandbox.api.kinds import Kind, Object
+from mooring.sandbox.api.options import FieldValidation
+from mooring.sandbox.api.pruning import drop_empty, prune
+from mooring.sandbox.api.status import Refusal
+from mooring.sandbox.api.validation import decoding_error, unknown_fields
+
+MAX_BYTES = 3 * 1024 * 1024
+_YAML_TYPES = ("application/yaml", "application/x-yaml", "text/yaml", "application/apply-patch+yaml")
+_PROTOBUF = "application/vnd.kubernetes.protobuf"
+
+
+class Misshapen(Exception):
+    """The object does not fit its kind; the verb decides how to say so."""
+
+
+def media_type(request: Request) -> str:
+    """The body's type, without parameters."""
+    return request.headers.get("content-type", "application/json").split(";")[0].strip().lower()
+
+
+def decode_any(request: Request, *, prefix: str = "") -> Any:
+    """The body as plain data; 400 when it cannot be read, 413 when it is too much, 415 when it is protobuf."""
+    body = request.body or b""
+    if len(body) > MAX_BYTES:
+        raise Refusal(413, "RequestEntityTooLarge", f"Request entity too large: limit is {MAX_BYTES}")
+    if media_type(request) == _PROTOBUF:
+        told = "the body of the request was in an unknown format - accepted media types include:"
+        raise Refusal(415, "UnsupportedMediaType", f"{told} application/json, application/yaml")
+    try:
+        if media_type(request) in _YAML_TYPES and not body.lstrip().startswith(b"{"):
+            return _from_yaml(body)
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, yaml.YAMLError) as error:
+        raise Refusal(400, "BadRequest", f"{prefix}{error}") from error
+
+
+def decode_object(request: Request, kind: Kind) -> Object:
+    """The body as an object that claims to be of the kind, or claims nothing."""
+    unrecognized = f"the object provided is unrecognized (must be of type {kind.kind}): couldn't get version/kind;"
+    unrecognized += " json parse error: "
+    body = decode_any(request, prefix=unrecognized)
+    if not isinstance(body, dict):
+        raise Refusal(400, "BadRequest", f"{unrecognized}it is not an object")
+    claimed = body.get("kind") or kind.kind
+    version = body.get("apiVersion") or kind.api_version
+    if claimed != kind.kind or version != kind.api_version:
+        told = f'{claimed} in version "{version.rpartition("/")[2]}" cannot be handled as a {kind.kind}'
+        raise Refusal(400, "BadRequest", f"{told}: it is no {kind.kind} of {kind.api_version}")
+    body["kind"], body["apiVersion"] = kind.kind, kind.api_version
+    if not isinstance(body.setdefault("metadata", {}), dict):
+        told = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: metadata is not an object'
+        raise Refusal(400, "BadRequest", told)
+    return body
+
+
+def shape(kind: Kind, body: Object, how: FieldValidation, warnings: list[str]) -> None:
+    """Make the object fit its kind, in place: unknown fields go with a warning or a complaint, defaults come in."""
+    schema = kind.schema
+    if how != "Ignore" and (unknown := unknown_fields(schema, body)):
+        told = [f'unknown field "{path}"' for path in unknown]
+        if how == "Strict":
+            raise Misshapen(f"strict decoding error: {', '.join(told)}")
+        warnings.extend(told)
+    if not kind.custom and (misfit := decoding_error(schema, body)):
+        raise Misshapen(misfit)
+    prune(schema, body)
+    if kind.custom:
+        apply_defaults(schema, body)
+    else:
+        drop_empty(schema, body)
+
+
+def read_object(request: Request, kind: Kind, how: FieldValidation, warnings: list[str]) -> Object:
+    """The object that a create or an update sends."""
+    body = decode_object(request, kind)
+    try:
+        shape(kind, body, how, warnings)
+    except Misshapen as misfit:
+        told = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {misfit}'
+        raise Refusal(400, "BadRequest", told) from misfit
+    return body
+
+
+class _JsonLoader(yaml.SafeLoader):
+    """YAML as JSON has it: dates stay text."""
+
+
+_JsonLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def _from_yaml(body: bytes) -> Any:
+    return yaml.load(body, Loader=_JsonLoader)

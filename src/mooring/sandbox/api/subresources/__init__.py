@@ -1,0 +1,1 @@
+"""The parts and deeds of a resource that have a path of their own: scale, eviction, binding, log, token."""

@@ -1,0 +1,130 @@
+"""patch: JSON patch, merge patch, strategic merge patch, and server-side apply."""
+
+from typing import Any
+
+from mooring.kube.transport import Response
+from mooring.sandbox.api import causes
+from mooring.sandbox.api.apply import server_side_apply
+from mooring.sandbox.api.bodies import Misshapen, decode_any, media_type, shape
+from mooring.sandbox.api.cluster import Call, Cluster, conflict
+from mooring.sandbox.api.kinds import Kind, Object
+from mooring.sandbox.api.options import WriteOptions, write_options
+from mooring.sandbox.api.patch import json_patch, merge_patch
+from mooring.sandbox.api.status import Refusal, invalid
+from mooring.sandbox.api.store import Stored, object_key
+from mooring.sandbox.api.strategic import strategic_merge
+from mooring.sandbox.api.verbs.updating import check_names
+from mooring.sandbox.api.writing import Write
+from mooring.sandbox.api.writing import create as create_object
+from mooring.sandbox.api.writing import update as update_object
+
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+_APPLY_TYPES = (APPLY_PATCH, "application/apply-patch+cbor")
+
+
+def patch(cluster: Cluster, call: Call) -> Response:
+    """Change an object in place, or apply it."""
+    how = media_type(call.request)
+    if how not in (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH):
+        raise Refusal(415, "UnsupportedMediaType", "415: Unsupported Media Type")
+    if how == STRATEGIC_PATCH and call.kind.custom:
+        told = "the body of the request was in an unknown format - accepted media types include:"
+        raise Refusal(415, "UnsupportedMediaType", f"{told} {JSON_PATCH}, {MERGE_PATCH}, {APPLY_PATCH}")
+    options = write_options(call.query, call.user_agent, "PatchOptions", apply=how == APPLY_PATCH)
+    prefix = "error decoding YAML: " if how == APPLY_PATCH else "error decoding patch: "
+    body = decode_any(call.request, prefix=prefix)
+    if how == APPLY_PATCH:
+        return _apply(cluster, call, options, body)
+    existing = cluster.require(call.kind, call.namespace, call.name)
+    new = patched(call.kind, existing.object, how, body)
+    _shape_patched(call, new, options)
+    check_names(call, new)
+    write = Write(call.user, options, call.route.subresource, warnings=call.warnings)
+    stored = update_object(cluster, call.kind, existing, new, write)
+    return call.accepted.response(200, call.writer(cluster).one(stored), {})
+
+
+def patched(kind: Kind, old: Object, how: str, body: Any) -> Object:
+    """The object after the patch; the old one is left as it is."""
+    match how:
+        case "application/json-patch+json":
+            return json_patch(old, body)
+        case "application/merge-patch+json":
+            return merge_patch(old, body)
+        case _:
+            return strategic_merge(kind.schema, old, body)
+
+
+def _shape_patched(call: Call, new: Object, options: WriteOptions) -> None:
+    kind = call.kind
+    if new.get("kind") != kind.kind or new.get("apiVersion", "").rpartition("/")[0] != kind.group:
+        raise _unusable(f"it would turn a {kind.kind} into a {new.get('kind')} of {new.get('apiVersion')}")
+    new["apiVersion"] = kind.api_version
+    if not isinstance(new.get("metadata"), dict):
+        raise _unusable("an object has metadata")
+    try:
+        shape(kind, new, options.field_validation, call.warnings)
+    except Misshapen as misfit:
+        raise _unusable(str(misfit)) from misfit
+
+
+def _unusable(why: str) -> Refusal:
+    return invalid("", "", "", [causes.invalid("patch", "patch", why)])
+
+
+def _apply(cluster: Cluster, call: Call, options: WriteOptions, body: Any) -> Response:
+    kind = call.kind
+    applied = _applied_object(call, body)
+    try:
+        shape(kind, applied, options.field_validation, call.warnings)
+    except Misshapen as misfit:
+        told = (
+            f"failed to create typed patch object ({call.namespace}/{call.name}; {kind.api_version}, Kind={kind.kind})"
+        )
+        raise Refusal(500 if options.field_validation != "Strict" else 400, "", f"{told}: {misfit}") from misfit
+    existing = cluster.table(kind).objects.get(object_key(call.namespace, call.name))
+    merged = server_side_apply(
+        kind.schema,
+        existing.object if existing else None,
+        applied,
+        options.field_manager,
+        options.force,
+        cluster.clock.now(),
+        call.route.subresource,
+        status_is_separate="status" in kind.subresources or not kind.custom,
+    )
+    check_names(call, merged)
+    write = Write(call.user, options, call.route.subresource, tracked=True, warnings=call.warnings)
+    if existing is None:
+        stored = _apply_new(cluster, call, merged, write)
+        return call.accepted.response(201, call.writer(cluster).one(stored), {})
+    stored = update_object(cluster, kind, existing, merged, write)
+    return call.accepted.response(200, call.writer(cluster).one(stored), {})
+
+
+def _applied_object(call: Call, body: Any) -> Object:
+    kind = call.kind
+    claimed, version = (body.get("kind", ""), body.get("apiVersion", "")) if isinstance(body, dict) else ("", "")
+    if claimed != kind.kind or version != kind.api_version:
+        raise Refusal(
+            400, "BadRequest", f"invalid object type: {version if '/' in version else f'/{version}'}, Kind={claimed}"
+        )
+    applied: Object = body
+    applied.setdefault("metadata", {}).setdefault("name", call.name)
+    check_names(call, applied)
+    return applied
+
+
+def _apply_new(cluster: Cluster, call: Call, merged: Object, write: Write) -> Stored:
+    kind = call.kind
+    if call.route.subresource:
+        cluster.require(kind, call.namespace, call.name)
+    metadata = merged["metadata"]
+    if uid := metadata.get("uid"):
+        why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        raise conflict(kind.group, kind.plural, call.name, why)
+    metadata.pop("resourceVersion", None)
+    return create_object(cluster, kind, call.namespace, merged, write)

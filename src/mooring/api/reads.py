@@ -1,15 +1,22 @@
 """The reading routes of `/v1`. Lists are `{items: [...], total}`."""
 
-from datetime import datetime
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Generic, TypeVar
 
 import msgspec
 from litestar import get
 from litestar.params import Parameter
 
-from mooring.control.reading import InvariantReading, NodeReading, PoolReading, ReadSide, WorkerReading
+from mooring.api.readmodels import (
+    AuditItems,
+    InvariantReading,
+    NodeReading,
+    PoolReading,
+    ReadSide,
+    WorkerReading,
+    read_audit,
+)
 from mooring.ledger.records import AuditFilter
-from mooring.model.audit import AuditOutcome, AuditRecord
+from mooring.model.audit import AuditOutcome
 from mooring.model.errors import InvalidInput
 from mooring.model.worker import WorkerState
 
@@ -24,56 +31,6 @@ class Items(msgspec.Struct, Generic[T], frozen=True):
 
     items: list[T]
     total: int
-
-
-class AuditReading(msgspec.Struct, frozen=True, rename="camel"):
-    """One act: who, what, why, on what evidence, and how it ended."""
-
-    sequence: int
-    id: str
-    at: datetime
-    actor: str
-    replica: str
-    action: str
-    kind: str
-    namespace: str
-    name: str
-    uid: str
-    reason: str
-    evidence: dict[str, Any]
-    outcome: str
-    error: str
-    completed_at: datetime | None
-
-
-class AuditItems(msgspec.Struct, frozen=True, rename="camel"):
-    """Newest first; `nextBefore` continues the list."""
-
-    items: list[AuditReading]
-    total: int
-    next_before: int | None
-
-
-def audit_reading(record: AuditRecord) -> AuditReading:
-    """A row as people and programs see it."""
-    entry, subject = record.entry, record.entry.subject
-    return AuditReading(
-        sequence=record.sequence,
-        id=entry.id,
-        at=entry.at,
-        actor=entry.actor,
-        replica=entry.replica,
-        action=entry.action,
-        kind=subject.kind,
-        namespace=subject.namespace,
-        name=subject.name,
-        uid=subject.uid,
-        reason=entry.reason,
-        evidence=entry.evidence,
-        outcome=record.outcome.value,
-        error=record.error,
-        completed_at=record.completed_at,
-    )
 
 
 @get("/v1/pools", tags=["pools"], summary="All pools", sync_to_thread=False)
@@ -139,5 +96,4 @@ async def list_audit(
         uid=uid,
         outcome=AuditOutcome(outcome) if outcome else None,
     )
-    page = await reading.audit(which, limit, before)
-    return AuditItems([audit_reading(record) for record in page.items], page.total, page.next_sequence)
+    return await read_audit(reading, which, limit, before)

@@ -1,0 +1,105 @@
+"""Live pages: each distinct view is rendered once per tick, and only fragments that changed go out to its tabs."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import msgspec
+import structlog
+
+from mooring.api.events import EventHub
+from mooring.api.readmodels import ReadSide
+from mooring.dashboard.views import Fragments, Selection, audit_fragments, fleet_fragments
+from mooring.model.errors import InvalidInput, MooringError
+
+log = structlog.get_logger()
+
+RENDERERS: dict[str, Callable[[ReadSide, Selection], Awaitable[Fragments]]] = {
+    "fleet": fleet_fragments,
+    "audit": audit_fragments,
+}
+TAB_QUEUE = 16
+
+
+class LiveView:
+    """One view, its last rendering, and the tabs that look at it."""
+
+    def __init__(self, page: str, selection: Selection, reading: ReadSide) -> None:
+        if page not in RENDERERS:
+            raise InvalidInput("page", page, f"one of {', '.join(RENDERERS)}")
+        self._render = RENDERERS[page]
+        self._selection = selection
+        self._reading = reading
+        self._fragments: dict[str, str] = {}
+        self.tabs: set[asyncio.Queue[bytes]] = set()
+
+    async def refresh(self) -> None:
+        """Render again and tell the tabs what changed."""
+        fresh = dict(await self._render(self._reading, self._selection))
+        changed = {name: html for name, html in fresh.items() if self._fragments.get(name) != html}
+        gone = [name for name in self._fragments if name not in fresh]
+        boxes_moved = bool(gone) or any(name not in self._fragments for name in fresh)
+        known, self._fragments = bool(self._fragments), fresh
+        if known and boxes_moved:
+            self._send(_event("reload", {}))
+        elif known and changed:
+            self._send(_event("fragments", changed))
+
+    async def everything(self) -> bytes:
+        """All fragments, for a tab that has just come."""
+        if not self._fragments:
+            await self.refresh()
+        return _event("fragments", self._fragments)
+
+    def beat(self) -> None:
+        """Tell the tabs that the stream is alive."""
+        self._send(_event("beat", {}))
+
+    def _send(self, message: bytes) -> None:
+        for tab in self.tabs:
+            if tab.full():
+                while not tab.empty():
+                    tab.get_nowait()
+                tab.put_nowait(_event("reload", {}))
+            else:
+                tab.put_nowait(message)
+
+
+def _event(name: str, fragments: dict[str, str]) -> bytes:
+    return b"event: %s\ndata: %s\n\n" % (name.encode(), msgspec.json.encode(fragments))
+
+
+class LiveViews:
+    """All views that somebody looks at; driven by the event hub."""
+
+    def __init__(self, hub: EventHub, reading: ReadSide) -> None:
+        self._hub = hub
+        self._reading = reading
+        self._views: dict[tuple[str, Selection], LiveView] = {}
+
+    async def run(self) -> None:
+        """Refresh what is looked at, at most once a second, until cancelled."""
+        async for event in self._hub.listen():
+            for view in list(self._views.values()):
+                if event.type == "heartbeat":
+                    view.beat()
+                    continue
+                try:
+                    await view.refresh()
+                except MooringError as error:
+                    log.warning("a live view could not be rendered", error=error.message)
+
+    async def watch(self, page: str, selection: Selection) -> AsyncIterator[bytes]:
+        """What one tab is sent: everything first, then changes."""
+        key = (page, selection)
+        view = self._views.get(key) or LiveView(page, selection, self._reading)
+        self._views[key] = view
+        tab: asyncio.Queue[bytes] = asyncio.Queue(TAB_QUEUE)
+        view.tabs.add(tab)
+        try:
+            yield await view.everything()
+            while True:
+                yield await tab.get()
+        finally:
+            view.tabs.discard(tab)
+            if not view.tabs:
+                self._views.pop(key, None)

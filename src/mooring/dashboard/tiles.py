@@ -1,0 +1,78 @@
+"""A tile a node: its workers as cells. Written by hand, not by template, because a fleet has thousands of cells."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from html import escape
+
+import msgspec
+
+from mooring.api.readmodels import NodeReading, WorkerReading
+from mooring.dashboard.shapes import CELL, COLUMNS, SHAPES, path_of, rows_needed
+
+UNPLACED = ""
+
+
+class Tile(msgspec.Struct, frozen=True):
+    """What one box of the map shows."""
+
+    node: str
+    title: str
+    note: str
+    kind: str  # open, draining, notready, system, unplaced
+    workers: tuple[WorkerReading, ...]
+
+    @property
+    def id(self) -> str:
+        return f"tile-{self.node or 'unplaced'}"
+
+
+def plan_tiles(nodes: Sequence[NodeReading], workers: Sequence[WorkerReading]) -> list[Tile]:
+    """Work nodes first, then system nodes; workers without a node, or on one that is gone, come before all."""
+    by_node: dict[str, list[WorkerReading]] = defaultdict(list)
+    known = {node.name for node in nodes}
+    for worker in workers:
+        by_node[worker.node if worker.node in known else UNPLACED].append(worker)
+    tiles = [_node_tile(node, by_node[node.name]) for node in sorted(nodes, key=lambda node: (node.system, node.name))]
+    waiting = by_node[UNPLACED]
+    if waiting:
+        tiles.insert(0, Tile(UNPLACED, "No node yet", f"{len(waiting)} waiting", "unplaced", tuple(waiting)))
+    return tiles
+
+
+def _node_tile(node: NodeReading, workers: list[WorkerReading]) -> Tile:
+    if not node.ready:
+        kind, note = "notready", "not Ready"
+    elif node.draining:
+        kind, note = "draining", node.draining
+    elif node.system:
+        kind, note = "system", "system node"
+    else:
+        kind, note = "open", f"{len(workers)} worker{'s' if len(workers) != 1 else ''}"
+    return Tile(node.name, node.name, note, kind, tuple(workers))
+
+
+def render_tile(tile: Tile) -> str:
+    """The box, with one path a state and a text for those who cannot see it."""
+    cells: dict[str, list[int]] = defaultdict(list)
+    for index, worker in enumerate(tile.workers):
+        cells[worker.state].append(index)
+        if worker.protected:
+            cells["protected"].append(index)
+    paths = "".join(
+        f'<path class="cell s-{state}" d="{path_of(state, cells[state])}"/>' for state in SHAPES if cells[state]
+    )
+    width, height = COLUMNS * CELL, rows_needed(len(tile.workers)) * CELL
+    label = escape(f"{tile.title}, {tile.note}: {describe_counts(tile.workers)}", quote=True)
+    return (
+        f'<article class="tile k-{tile.kind}" id="{escape(tile.id, quote=True)}" data-node="{escape(tile.node, quote=True)}"'
+        f' data-cells="{len(tile.workers)}">'
+        f'<h3 title="{escape(tile.title, quote=True)}">{escape(tile.title)}</h3><p class="note">{escape(tile.note)}</p>'
+        f'<svg role="img" tabindex="0" aria-label="{label}" viewBox="0 0 {width} {height}" width="{width}" height="{height}">'
+        f"{paths}</svg></article>"
+    )
+
+
+def describe_counts(workers: Sequence[WorkerReading]) -> str:
+    """`3 idle, 1 busy`, or `no workers`."""
+    counts = Counter(worker.state for worker in workers)
+    return ", ".join(f"{count} {state}" for state, count in sorted(counts.items())) or "no workers"

@@ -1,0 +1,99 @@
+"""What pages show, as fragments: pieces of HTML by element id, so that only what changed is sent again."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+from jinja2 import Environment, PackageLoader, select_autoescape
+
+from mooring.api.readmodels import AuditFilter, AuditItems, PoolReading, ReadSide, WorkerReading, read_audit
+from mooring.dashboard.shapes import path_of
+from mooring.dashboard.tiles import plan_tiles, render_tile
+from mooring.model.audit import AuditOutcome
+
+PAGE_ROWS = 100
+
+templates = Environment(
+    loader=PackageLoader("mooring.dashboard"), autoescape=select_autoescape(), trim_blocks=True, lstrip_blocks=True
+)
+templates.globals["path_of"] = path_of
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """The state of a page that its URL carries."""
+
+    pool: str = ""
+    node: str = ""
+    state: str = ""
+    q: str = ""
+    view: str = "map"
+    outcome: str = ""
+    before: int | None = None
+
+    def query(self, **changes: Any) -> str:
+        """The URL's query with some changes; empty values are left out."""
+        values = {**msgspec.structs.asdict(self), **changes}
+        return urlencode({name: value for name, value in values.items() if value and (name, value) != ("view", "map")})
+
+
+Fragments = Mapping[str, str]
+
+
+class FleetPage(msgspec.Struct, frozen=True):
+    """Everything the fleet page needs."""
+
+    pools: Sequence[PoolReading]
+    workers: Sequence[WorkerReading]
+    total: int
+    tiles: Mapping[str, str]
+
+
+async def read_fleet(reading: ReadSide, selection: Selection) -> FleetPage:
+    """Workers that match, on the nodes they are on."""
+    everyone = await reading.workers()
+    matching = [worker for worker in everyone if _matches(worker, selection)]
+    nodes = await reading.nodes()
+    if selection.node:
+        nodes = [node for node in nodes if node.name == selection.node]
+    tiles = {tile.id: render_tile(tile) for tile in plan_tiles(nodes, matching)}
+    return FleetPage(reading.pools(), matching, len(everyone), tiles)
+
+
+def _matches(worker: WorkerReading, selection: Selection) -> bool:
+    text = f"{worker.namespace}/{worker.name} {worker.node} {worker.owner} {worker.reason}".lower()
+    return (
+        (not selection.pool or f"{worker.namespace}/{worker.pool}" == selection.pool)
+        and (not selection.node or worker.node == selection.node)
+        and (not selection.state or worker.state == selection.state)
+        and (not selection.q or selection.q.lower() in text)
+    )
+
+
+async def fleet_fragments(reading: ReadSide, selection: Selection) -> Fragments:
+    """The live parts of the fleet page. The grid itself is one only when boxes come or go."""
+    page = await read_fleet(reading, selection)
+    fragments = {"pools": render("_pools.html", page=page, selection=selection)}
+    if selection.view == "table":
+        fragments["workers"] = render("_workers.html", page=page, selection=selection)
+    else:
+        fragments["summary"] = render("_summary.html", page=page, selection=selection)
+        fragments.update(page.tiles)
+    return fragments
+
+
+async def read_trail(reading: ReadSide, selection: Selection) -> AuditItems:
+    """Newest first; a search goes by the object's name."""
+    outcome = AuditOutcome(selection.outcome) if selection.outcome in set(AuditOutcome) else None
+    which = AuditFilter(outcome=outcome, name=selection.q or None)
+    return await read_audit(reading, which, PAGE_ROWS, selection.before)
+
+
+async def audit_fragments(reading: ReadSide, selection: Selection) -> Fragments:
+    """The live part of the audit page."""
+    return {"audit": render("_audit.html", page=await read_trail(reading, selection), selection=selection)}
+
+
+def render(template: str, **values: object) -> str:
+    """One template, escaped."""
+    return templates.get_template(template).render(**values)

@@ -1,17 +1,12 @@
-"""The part of a kubelet's HTTP server through which an API server reads logs: /containerLogs/{ns}/{pod}/{container}."""
+"""The kubelet's log endpoint on a loopback port, over TLS, for an API server that is another process."""
 
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 
 from aiohttp import web
 
-from mooring.model.errors import InvalidInput, MooringError, NotFound
-from mooring.sandbox.actors.runtime.logs import LogRequest
-
-OpenLog = Callable[[str, str, str, LogRequest], Awaitable[AsyncIterator[bytes]]]
+from mooring.kube.transport import Request, Transport
 
 
 def server_context(certificate: Path, key: Path, client_authority: Path) -> ssl.SSLContext:
@@ -23,24 +18,21 @@ def server_context(certificate: Path, key: Path, client_authority: Path) -> ssl.
 
 
 class NodeLogServer:
-    """`async with NodeLogServer(context) as server:` listens on a free port of 127.0.0.1; `serve` says from where.
+    """`async with NodeLogServer(context) as server:` listens on a free port of 127.0.0.1; `serve` says what answers.
 
-    The port is part of each Node object, so it has to be known before there is a fleet to read from.
+    The port is part of each Node object, so it has to be known before there is a fleet to ask.
     """
 
-    def __init__(self, context: ssl.SSLContext | None) -> None:
+    def __init__(self, context: ssl.SSLContext) -> None:
         self._context = context
-        self._open_log: OpenLog | None = None
+        self._kubelet: Transport | None = None
         self.port = 0
 
     async def __aenter__(self) -> "NodeLogServer":
-        app = web.Application()
-        app.router.add_get("/containerLogs/{namespace}/{pod}/{container}", self._container_logs)
-        app.router.add_get("/healthz", _healthy)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
+        server = web.Server(self._handle, handler_cancellation=True, access_log=None)
+        self._runner = web.ServerRunner(server, shutdown_timeout=1.0)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=self._context)
-        await site.start()
+        await web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=self._context).start()
         self.port = self._runner.addresses[0][1]
         return self
 
@@ -49,54 +41,22 @@ class NodeLogServer:
     ) -> None:
         await self._runner.cleanup()
 
-    def serve(self, open_log: OpenLog) -> None:
-        """Answer from there."""
-        self._open_log = open_log
+    def serve(self, kubelet: Transport) -> None:
+        """From now on, this one answers."""
+        self._kubelet = kubelet
 
-    async def _container_logs(self, request: web.Request) -> web.StreamResponse:
-        if self._open_log is None:
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        if self._kubelet is None:
             return web.Response(status=503, text="this node is not ready yet")
-        place = request.match_info
+        answer = await self._kubelet.send(Request(request.method, request.path, tuple(request.query.items())))
+        out = web.StreamResponse(status=answer.status, headers=answer.headers)
+        await out.prepare(request)
         try:
-            wanted = log_request(request.query)
-            chunks = await self._open_log(place["namespace"], place["pod"], place["container"], wanted)
-        except NotFound as missing:
-            return web.Response(status=404, text=missing.message)
-        except MooringError as refusal:
-            return web.Response(status=400, text=refusal.message)
-        answer = web.StreamResponse(headers={"Content-Type": "text/plain"})
-        await answer.prepare(request)
-        async for chunk in chunks:
-            await answer.write(chunk)
-        await answer.write_eof()
-        return answer
-
-
-async def _healthy(_: web.Request) -> web.Response:
-    return web.Response(text="ok")
-
-
-def log_request(query: Mapping[str, str]) -> LogRequest:
-    """What a query string asks for; raises `InvalidInput` naming the parameter."""
-    since = query.get("sinceTime")
-    try:
-        since_time = datetime.fromisoformat(since) if since else None
-    except ValueError as error:
-        raise InvalidInput("sinceTime", since, "an RFC 3339 time") from error
-    return LogRequest(
-        previous=query.get("previous", "").lower() in ("true", "1"),
-        follow=query.get("follow", "").lower() in ("true", "1"),
-        timestamps=query.get("timestamps", "").lower() in ("true", "1"),
-        tail_lines=_number(query.get("tailLines"), "tailLines"),
-        limit_bytes=_number(query.get("limitBytes"), "limitBytes"),
-        since_seconds=_number(query.get("sinceSeconds"), "sinceSeconds"),
-        since_time=since_time,
-    )
-
-
-def _number(text: str | None, name: str) -> int | None:
-    if text is None or text == "":
-        return None
-    if not text.isdigit():
-        raise InvalidInput(name, text, "a whole number, 0 or more")
-    return int(text)
+            async for chunk in answer:
+                await out.write(chunk)
+            await out.write_eof()
+        except ConnectionResetError:
+            pass  # who followed the log has gone
+        finally:
+            await answer.close()
+        return out

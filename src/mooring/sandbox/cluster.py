@@ -1,0 +1,186 @@
+"""A cluster on this machine, assembled: an API, what moves in it, and nodes that run pods.
+
+virtual_sandbox   everything in this process and in the clock's time: no sockets, no threads, no processes
+local_sandbox     the sandbox API on a loopback port; pods are local processes, or simulated
+kubernetes_nodes  nodes for a real control plane
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from mooring.clock import Clock, Entropy
+from mooring.kube.client import KubeClient
+from mooring.kube.connection import connect
+from mooring.kube.credentials import AuthenticatedTransport, Credential, Credentials, FixedCredential, bearer
+from mooring.kube.kubeconfig import load_kubeconfig
+from mooring.kube.transport import Transport
+from mooring.model.errors import Misconfigured
+from mooring.sandbox.actors.controllers import run_controllers
+from mooring.sandbox.actors.fleet import Fleet, FleetOptions
+from mooring.sandbox.actors.kubelet.machine import NodeTemplate
+from mooring.sandbox.actors.node_log_server import NodeLogServer, server_context
+from mooring.sandbox.actors.node_logs import NodeLogs
+from mooring.sandbox.actors.runtime.contract import Runtime
+from mooring.sandbox.actors.runtime.process import ProcessRuntime
+from mooring.sandbox.actors.runtime.script import Scripts, default_script
+from mooring.sandbox.actors.runtime.simulated import SimulatedRuntime
+from mooring.sandbox.api.http import serve
+from mooring.sandbox.api.server import ADMIN, ApiServer
+from mooring.sandbox.kubeconfig_file import ClusterAccess, write_kubeconfig
+from mooring.sandbox.kubernetes.certificates import write_private
+from mooring.sandbox.kubernetes.launcher import ControlPlane
+from mooring.sandbox.processes.supervisor import Supervisor
+from mooring.sandbox.state_lock import state_folder
+
+Nodes = Mapping[str, NodeTemplate]
+RuntimeName = Literal["process", "simulated"]
+
+
+def plain_nodes(count: int) -> Nodes:
+    """Nodes `node-1` to `node-<count>`, all alike."""
+    return {f"node-{number}": NodeTemplate() for number in range(1, count + 1)}
+
+
+@dataclass(frozen=True, slots=True)
+class LocalOptions:
+    """What callers may choose about a local cluster. Port 0 takes a free one."""
+
+    nodes: Nodes = field(default_factory=lambda: plain_nodes(1))
+    runtime: RuntimeName = "process"
+    scripts: Scripts = default_script
+    port: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """A cluster that runs. `transport` acts as the administrator; `url` is empty in virtual time."""
+
+    transport: Transport
+    client: KubeClient
+    fleet: Fleet
+    token: str
+    url: str = ""
+    kubeconfig: Path | None = None
+
+
+@contextlib.asynccontextmanager
+async def virtual_sandbox(
+    clock: Clock, entropy: Entropy, nodes: Nodes, scripts: Scripts = default_script
+) -> AsyncIterator[Sandbox]:
+    """A cluster of simulated pods in this process; the same seed gives the same cluster."""
+    token = entropy.token()
+    api = ApiServer(clock, entropy, tokens={token: ADMIN})
+    transport = _as_admin(api, token, clock)
+    client = KubeClient(transport, user_agent="sandbox")
+    fleet = _fleet_of(api, client, SimulatedRuntime(clock, scripts), clock, entropy, normal_events=False)
+    async with _running(fleet.run(), run_controllers(client, clock, entropy)):
+        await _join(fleet, nodes)
+        yield Sandbox(transport, client, fleet, token)
+    await api.close()
+
+
+@contextlib.asynccontextmanager
+async def local_sandbox(
+    folder: Path, clock: Clock, entropy: Entropy, options: LocalOptions = LocalOptions()
+) -> AsyncIterator[Sandbox]:
+    """A cluster under `folder`: what it holds is there again at the next start, what it ran is ended with us."""
+    async with contextlib.AsyncExitStack() as stack:
+        stack.enter_context(state_folder(folder))
+        token = _kept_token(folder / "token", entropy)
+        api = ApiServer(clock, entropy, state_dir=folder / "objects", tokens={token: ADMIN})
+        stack.push_async_callback(api.close)
+        url = await _listen(stack, api, options.port)
+        transport = _as_admin(api, token, clock)
+        client = KubeClient(transport, user_agent="sandbox")
+        runtime = await _runtime(stack, folder, clock, options)
+        fleet = _fleet_of(api, client, runtime, clock, entropy, normal_events=True)
+        await stack.enter_async_context(_running(fleet.run(), run_controllers(client, clock, entropy)))
+        await _join(fleet, options.nodes)
+        kubeconfig = folder / "kubeconfig"
+        write_kubeconfig(kubeconfig, ClusterAccess(url, token=token))
+        yield Sandbox(transport, client, fleet, token, url, kubeconfig)
+
+
+@contextlib.asynccontextmanager
+async def kubernetes_nodes(
+    plane: ControlPlane, folder: Path, clock: Clock, entropy: Entropy, options: LocalOptions = LocalOptions()
+) -> AsyncIterator[Sandbox]:
+    """Nodes that join a real control plane; `options.port` is the plane's own matter."""
+    async with contextlib.AsyncExitStack() as stack:
+        stack.enter_context(state_folder(folder))
+        connection = await connect(load_kubeconfig(plane.kubeconfig).target(), clock)
+        stack.push_async_callback(connection.close)
+        client = KubeClient(connection, user_agent="sandbox")
+        context = server_context(plane.kubelet_server.certificate, plane.kubelet_server.key, plane.authority)
+        logs = await stack.enter_async_context(NodeLogServer(context))
+        runtime = await _runtime(stack, folder, clock, options)
+        host, _, port = plane.url.removeprefix("https://").partition(":")
+        fleet_options = FleetOptions(
+            log_port=logs.port,
+            api_environment={"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port},
+        )
+        fleet = Fleet(client, runtime, clock=clock, entropy=entropy, options=fleet_options)
+        logs.serve(NodeLogs(fleet.open_log))
+        await stack.enter_async_context(_running(fleet.run()))
+        await _join(fleet, options.nodes)
+        yield Sandbox(connection, client, fleet, plane.token, plane.url, plane.kubeconfig)
+
+
+def _fleet_of(
+    api: ApiServer, client: KubeClient, runtime: Runtime, clock: Clock, entropy: Entropy, *, normal_events: bool
+) -> Fleet:
+    """A fleet whose logs the API reads in process."""
+    logs: list[NodeLogs] = []
+    options = FleetOptions(normal_events=normal_events, joined=lambda name: api.introduce_kubelet(name, logs[0]))
+    fleet = Fleet(client, runtime, clock=clock, entropy=entropy, options=options)
+    logs.append(NodeLogs(fleet.open_log))
+    return fleet
+
+
+async def _runtime(stack: contextlib.AsyncExitStack, folder: Path, clock: Clock, options: LocalOptions) -> Runtime:
+    if options.runtime == "simulated":
+        return SimulatedRuntime(clock, options.scripts)
+    nodes = folder / "nodes"
+    supervisor = await stack.enter_async_context(Supervisor(str(nodes.resolve())))
+    return ProcessRuntime(nodes, supervisor, clock)
+
+
+async def _listen(stack: contextlib.AsyncExitStack, api: ApiServer, port: int) -> str:
+    try:
+        return await stack.enter_async_context(serve(api, port=port))
+    except OSError as error:
+        told = f"cannot listen on 127.0.0.1:{port}: {error.strerror or error}"
+        raise Misconfigured(told, fix="choose another port, or 0 for a free one") from error
+
+
+@contextlib.asynccontextmanager
+async def _running(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Run these beside the block; the failure of one ends the block, the end of the block ends them."""
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(coroutine) for coroutine in work]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+
+
+async def _join(fleet: Fleet, nodes: Nodes) -> None:
+    for name, template in nodes.items():
+        await fleet.add_node(name, template)
+
+
+def _as_admin(api: ApiServer, token: str, clock: Clock) -> Transport:
+    return AuthenticatedTransport(api, Credentials(FixedCredential(Credential(bearer(token))), clock))
+
+
+def _kept_token(path: Path, entropy: Entropy) -> str:
+    if path.exists():
+        return path.read_text().strip()
+    token = entropy.token()
+    write_private(path, f"{token}\n".encode())
+    return token

@@ -62,7 +62,7 @@ class Object(View, frozen=True):
     their defaults, so an object with defects must not be judged by them."""
 
     metadata: Meta = Meta()
-    defects: tuple[str, ...] = msgspec.field(default=(), name="mooring.dev/defects")
+    defects: tuple[str, ...] = msgspec.field(default=(), name="(defects)")
 
     @property
     def terminating(self) -> bool:

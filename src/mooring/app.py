@@ -1,7 +1,9 @@
 """Where everything is wired together: a cluster's client and a ledger go in, a running control plane comes out."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from mooring import __version__
 from mooring.clock import Clock, Entropy
@@ -20,9 +22,13 @@ NODE_COALESCE_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
-    """Who this replica is."""
+class Surroundings:
+    """What a replica is given: a cluster, a ledger, time and chance, and a name."""
 
+    client: KubeClient
+    ledger: Ledger
+    clock: Clock
+    entropy: Entropy
     replica_id: str
     address: str = ""
 
@@ -30,24 +36,16 @@ class Identity:
 class Mooring:
     """One replica of the control plane. `run` until cancelled; `stop` to end it gently."""
 
-    def __init__(
-        self,
-        client: KubeClient,
-        ledger: Ledger,
-        clock: Clock,
-        entropy: Entropy,
-        identity: Identity,
-        timeouts: Timeouts = Timeouts(),
-    ) -> None:
+    def __init__(self, given: Surroundings, timeouts: Timeouts = Timeouts()) -> None:
         assert_order(timeouts)
+        client, ledger, clock, entropy = given.client, given.ledger, given.clock, given.entropy
         self._timeouts = timeouts
-        self._ledger = ledger
         self.fleet = Fleet(client, clock, entropy)
         self.switches = Switches(ledger, clock)
-        self.leadership = Leadership(ledger, clock, timeouts, identity.replica_id, identity.address, __version__)
+        self.leadership = Leadership(ledger, clock, timeouts, given.replica_id, given.address, __version__)
         self.reading = ReadSide(self.fleet, ledger, self.switches)
         self._pools = PoolReconciler(
-            client, ledger, self.fleet, clock, entropy, identity.replica_id, self.switches.why_paused
+            client, ledger, self.fleet, clock, entropy, given.replica_id, self.switches.why_paused
         )
         self._pool_loop = ReconcileLoop("pools", self._pools.reconcile, self._may_act, clock, entropy)
         self.fleet.subscribe(self._on_change)
@@ -65,10 +63,28 @@ class Mooring:
         await self._pool_loop.stop(self._timeouts.shutdown)
         await self.leadership.leave()
 
+    def subscribe(self, listener: Callable[[str, str], None]) -> None:
+        """Be told of every change of a pool, a worker or a node, and of every act."""
+        self.fleet.subscribe(listener)
+        self._pools.on_act(lambda key: listener("audit", key))
+
     @property
     def ready(self) -> bool:
         """Whether answers can be trusted: caches are synced."""
         return self.fleet.synced
+
+    def describe(self) -> dict[str, Any]:
+        """How each cache fares, and who leads."""
+        caches = {}
+        for name, reflector in self.fleet.reflectors.items():
+            health = reflector.health
+            caches[name] = {
+                "synced": health.synced,
+                "objects": len(reflector.cache),
+                "lastEventAgeSeconds": health.last_event_age_seconds,
+                "error": health.last_error,
+            }
+        return {"caches": caches, "leader": self.leadership.leader_id, "leading": self.leadership.leading}
 
     def _may_act(self) -> bool:
         return self.fleet.synced and self.leadership.leading

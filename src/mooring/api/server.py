@@ -1,7 +1,7 @@
 """The HTTP application: routes, errors, the OpenAPI document, and the pages beside them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from litestar import Litestar
@@ -31,6 +31,14 @@ MAX_BODY_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
+class Pages:
+    """The dashboard, as the API sees it: more routes, and what they are given."""
+
+    handlers: Sequence[ControllerRouterHandler] = ()
+    dependencies: Mapping[str, Provide] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class ApiParts:
     """What the routes are given."""
 
@@ -44,7 +52,7 @@ class ApiParts:
     entropy: Entropy
 
 
-def build_api(parts: ApiParts, pages: Sequence[ControllerRouterHandler] = ()) -> Litestar:
+def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
     """The ASGI application."""
     provided: dict[str, Any] = {
         "reading": parts.reading,
@@ -70,9 +78,9 @@ def build_api(parts: ApiParts, pages: Sequence[ControllerRouterHandler] = ()) ->
             stream_events,
             pause_invariant,
             resume_invariant,
-            *pages,
+            *pages.handlers,
         ],
-        dependencies={name: _constant(value) for name, value in provided.items()},
+        dependencies={**{name: constant(value) for name, value in provided.items()}, **pages.dependencies},
         exception_handlers={MooringError: mooring_error, HTTPException: http_error, Exception: unexpected_error},
         before_request=parts.access.check,
         request_max_body_size=MAX_BODY_BYTES,
@@ -82,7 +90,9 @@ def build_api(parts: ApiParts, pages: Sequence[ControllerRouterHandler] = ()) ->
     )
 
 
-def _constant(value: object) -> Provide:
+def constant(value: object) -> Provide:
+    """A dependency that is always the same object."""
+
     async def provide() -> Any:
         return value
 

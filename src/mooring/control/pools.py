@@ -78,6 +78,10 @@ class PoolReconciler:
         self._backoffs: dict[str, Backoff] = {}
         self._written: dict[str, _Written] = {}
 
+    def on_act(self, listener: Callable[[str], None]) -> None:
+        """Be told of every destructive act."""
+        self._retirement.on_act(listener)
+
     async def reconcile(self, key: str) -> datetime | None:
         """One pass over one pool; answers when to look again."""
         pool = self._fleet.pool(key)

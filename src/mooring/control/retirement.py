@@ -1,6 +1,6 @@
 """Deleting workers: only what passed the rails, only as it was seen, and never without an audit row before."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -43,6 +43,11 @@ class WorkerRetirement:
         self._entropy = entropy
         self._replica_id = replica_id
         self._memories: dict[str, _Memory] = {}
+        self._listeners: list[Callable[[str], None]] = []
+
+    def on_act(self, listener: Callable[[str], None]) -> None:
+        """Be told of every act, when its audit row is complete."""
+        self._listeners.append(listener)
 
     def forget(self, pool_key: str) -> None:
         """The pool is gone."""
@@ -84,6 +89,8 @@ class WorkerRetirement:
         await self._ledger.audit.begin(entry)
         outcome, error = await self._carry_out(pool, act)
         await self._ledger.audit.complete(entry.id, outcome, now=self._clock.now(), error=error)
+        for listener in self._listeners:
+            listener(f"{worker.namespace}/{worker.name}")
         return outcome is AuditOutcome.DONE
 
     async def _carry_out(self, pool: Pool, act: RetireWorker) -> tuple[AuditOutcome, str]:

@@ -8,12 +8,14 @@ from typing import Annotated, Any
 
 import msgspec
 from litestar import MediaType, Request, Response, get, post
+from litestar.di import Provide
 from litestar.enums import RequestEncodingType
 from litestar.params import Body, Parameter
 from litestar.response import Redirect, Stream
 
 from mooring.api.auth import COOKIE, Access
 from mooring.api.readmodels import ReadSide
+from mooring.api.server import Pages, constant
 from mooring.dashboard.live import LiveViews
 from mooring.dashboard.views import Selection, read_fleet, read_trail, render
 from mooring.model.errors import NotFound
@@ -156,15 +158,18 @@ def static_file(path: str) -> Response[bytes]:
     return Response(resource.read_bytes(), media_type=_STATIC_TYPES[suffix], headers={"Cache-Control": "max-age=300"})
 
 
-PAGES = [
-    fleet_page,
-    audit_page,
-    docs_page,
-    stream_page,
-    node_cells,
-    workers_twin,
-    audit_twin,
-    login_page,
-    login,
-    static_file,
-]
+def build_pages(live: LiveViews) -> Pages:
+    """All pages, for the application to serve."""
+    handlers = [
+        fleet_page,
+        audit_page,
+        docs_page,
+        stream_page,
+        node_cells,
+        workers_twin,
+        audit_twin,
+        login_page,
+        login,
+        static_file,
+    ]
+    return Pages(handlers, {"live": constant(live), "selection": Provide(selection_from_query, sync_to_thread=False)})

@@ -62,13 +62,14 @@ def render_tile(tile: Tile) -> str:
         f'<path class="cell s-{state}" d="{path_of(state, cells[state])}"/>' for state in SHAPES if cells[state]
     )
     width, height = COLUMNS * CELL, rows_needed(len(tile.workers)) * CELL
-    label = escape(f"{tile.title}, {tile.note}: {describe_counts(tile.workers)}", quote=True)
+    label = escape(f"{tile.title}, {tile.note}: {describe_counts(tile.workers)}")
+    title, note, node = escape(tile.title), escape(tile.note), escape(tile.node)
     return (
-        f'<article class="tile k-{tile.kind}" id="{escape(tile.id, quote=True)}" data-node="{escape(tile.node, quote=True)}"'
+        f'<article class="tile k-{tile.kind}" id="{escape(tile.id)}" data-node="{node}"'
         f' data-cells="{len(tile.workers)}">'
-        f'<h3 title="{escape(tile.title, quote=True)}">{escape(tile.title)}</h3><p class="note">{escape(tile.note)}</p>'
-        f'<svg role="img" tabindex="0" aria-label="{label}" viewBox="0 0 {width} {height}" width="{width}" height="{height}">'
-        f"{paths}</svg></article>"
+        f'<h3 title="{title}">{title}</h3><p class="note">{note}</p>'
+        f'<svg role="img" tabindex="0" aria-label="{label}" viewBox="0 0 {width} {height}"'
+        f' width="{width}" height="{height}">{paths}</svg></article>'
     )
 
 

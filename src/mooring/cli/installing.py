@@ -1,0 +1,33 @@
+"""Putting Mooring's own kinds into a cluster, and waiting until it serves them."""
+
+from mooring.clock import Clock
+from mooring.kube.client import KubeClient
+from mooring.kube.crds import load_crds
+from mooring.kube.resources import CRDS
+from mooring.model.errors import Unavailable
+
+FIELD_MANAGER = "mooring-install"
+_WAIT_SECONDS = 30.0
+_POLL_SECONDS = 0.2
+
+
+async def install_crds(client: KubeClient, clock: Clock) -> None:
+    """Apply all four; an older or changed one is brought up to date."""
+    names = []
+    for crd in load_crds():
+        await client.apply(CRDS, crd["metadata"]["name"], crd, field_manager=FIELD_MANAGER, force=True)
+        names.append(crd["metadata"]["name"])
+    deadline = clock.monotonic() + _WAIT_SECONDS
+    for name in names:
+        while not await _established(client, name):
+            if clock.monotonic() > deadline:
+                raise Unavailable(
+                    f"the cluster does not serve {name} after {_WAIT_SECONDS:.0f} s", fix=f"kubectl describe crd {name}"
+                )
+            await clock.sleep(_POLL_SECONDS)
+
+
+async def _established(client: KubeClient, name: str) -> bool:
+    crd = await client.get(CRDS.raw(), name)
+    conditions = (crd.get("status") or {}).get("conditions") or ()
+    return any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions)

@@ -1,10 +1,11 @@
 """The built-in kinds: their names, shapes, subresources and the fields one may select by."""
 
 from collections.abc import Callable
-from typing import Any
 
 from mooring.sandbox.api.columns import COLUMNS
+from mooring.sandbox.api.crd import DefinitionStrategy
 from mooring.sandbox.api.kinds import Kind, Object, PlainStrategy, Strategy
+from mooring.sandbox.api.selectable import event_field, job_field, node_field, pod_field, read_field, replicas_field
 from mooring.sandbox.api.types import LIBRARY
 
 try:
@@ -12,6 +13,10 @@ try:
 except ImportError:
     STRATEGIES: dict[tuple[str, str], Strategy] = {}
 
+_STRATEGIES: dict[tuple[str, str], Strategy] = {
+    **STRATEGIES,
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): DefinitionStrategy(),
+}
 _ALL = ("all",)
 _STATUS = frozenset({"status"})
 _STATUS_AND_SCALE = frozenset({"status", "scale"})
@@ -19,44 +24,6 @@ _ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "u
 _NAMESPACE_VERBS = tuple(verb for verb in _ALL_VERBS if verb != "deletecollection")
 _CREATE_ONLY = ("create",)
 _REPLICAS = (".spec.replicas", ".status.replicas", ".status.selector")
-
-
-def read_field(source: Object, path: str) -> str:
-    """A selectable field as selectors compare it: text, empty when absent."""
-    value: Any = source
-    for part in path.split("."):
-        value = value.get(part) if isinstance(value, dict) else None
-    match value:
-        case None:
-            return ""
-        case bool():
-            return "true" if value else "false"
-        case _:
-            return str(value)
-
-
-def _pod_field(pod: Object, path: str) -> str:
-    if path == "spec.hostNetwork":
-        return read_field(pod, path) or "false"
-    return read_field(pod, path)
-
-
-def _node_field(node: Object, path: str) -> str:
-    return read_field(node, path) or "false" if path == "spec.unschedulable" else read_field(node, path)
-
-
-def _job_field(job: Object, path: str) -> str:
-    return read_field(job, "status.succeeded") or "0" if path == "status.successful" else read_field(job, path)
-
-
-def _replicas_field(owner: Object, path: str) -> str:
-    return read_field(owner, path) or "0" if path == "status.replicas" else read_field(owner, path)
-
-
-def _event_field(event: Object, path: str) -> str:
-    if path == "source":
-        return read_field(event, "source.component") or read_field(event, "reportingComponent")
-    return read_field(event, path)
 
 
 def _kind(
@@ -81,7 +48,7 @@ def _kind(
         plural=plural,
         namespaced=namespaced,
         schema=LIBRARY[shape],
-        strategy=STRATEGIES.get((group, name)) or PlainStrategy(),
+        strategy=_STRATEGIES.get((group, name)) or PlainStrategy(),
         singular=name.lower(),
         short_names=tuple(short_names.split()),
         categories=categories,
@@ -109,7 +76,7 @@ _CORE = (
     _kind("", "Binding", "bindings", verbs=_CREATE_ONLY),
     _kind("", "ConfigMap", "configmaps", "cm"),
     _kind("", "Endpoints", "endpoints", "ep"),
-    _kind("", "Event", "events", "ev", fields=_EVENT_FIELDS, field_value=_event_field),
+    _kind("", "Event", "events", "ev", fields=_EVENT_FIELDS, field_value=event_field),
     _kind("", "LimitRange", "limitranges", "limits"),
     _kind(
         "",
@@ -129,7 +96,7 @@ _CORE = (
         namespaced=False,
         subresources=_STATUS,
         fields="spec.unschedulable",
-        field_value=_node_field,
+        field_value=node_field,
     ),
     _kind("", "PersistentVolumeClaim", "persistentvolumeclaims", "pvc", subresources=_STATUS),
     _kind("", "PersistentVolume", "persistentvolumes", "pv", namespaced=False, subresources=_STATUS),
@@ -142,7 +109,7 @@ _CORE = (
         subresources=_POD_SUBRESOURCES,
         generation=True,
         fields=_POD_FIELDS,
-        field_value=_pod_field,
+        field_value=pod_field,
     ),
     _kind("", "PodTemplate", "podtemplates", generation=True),
     _kind(
@@ -154,7 +121,7 @@ _CORE = (
         subresources=_STATUS_AND_SCALE,
         generation=True,
         fields="status.replicas",
-        field_value=_replicas_field,
+        field_value=replicas_field,
     ),
     _kind("", "ResourceQuota", "resourcequotas", "quota", subresources=_STATUS),
     _kind("", "Secret", "secrets", fields="type"),
@@ -177,7 +144,7 @@ _WORKLOADS = (
         subresources=_STATUS_AND_SCALE,
         generation=True,
         fields="status.replicas",
-        field_value=_replicas_field,
+        field_value=replicas_field,
     ),
     _kind(
         "apps", "StatefulSet", "statefulsets", "sts", categories=_ALL, subresources=_STATUS_AND_SCALE, generation=True
@@ -191,7 +158,7 @@ _WORKLOADS = (
         subresources=_STATUS,
         generation=True,
         fields="status.successful",
-        field_value=_job_field,
+        field_value=job_field,
     ),
     _kind("policy", "PodDisruptionBudget", "poddisruptionbudgets", "pdb", subresources=_STATUS, generation=True),
 )

@@ -7,6 +7,9 @@ from mooring.sandbox.api.cel_tokens import RESERVED, CelSyntaxError, Token, toke
 
 _RELATIONS = ("<", "<=", ">", ">=", "==", "!=", "in")
 _MOST_NESTING = 50
+_STARTS = (
+    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,13 +183,10 @@ class _Parser:
         return node
 
     def _method(self, target: Node, name: str, arguments: tuple[Node, ...], position: int) -> Node:
-        shapes = _MACRO_SHAPES.get(name, ())
-        for variables, bodies in shapes:
+        for variables, bodies in _MACRO_SHAPES.get(name, ()):
             if len(arguments) == variables + bodies and all(isinstance(a, Name) for a in arguments[:variables]):
                 names = tuple(a.name for a in arguments[:variables] if isinstance(a, Name))
                 return Macro(name, target, names, arguments[variables:], position)
-        if shapes:
-            raise CelSyntaxError(self._source, position, f"{name} has the wrong arguments")
         return Call(name, target, arguments, position)
 
     def _primary(self) -> Node:
@@ -213,7 +213,7 @@ class _Parser:
                 return self._map(token.position)
             case _:
                 self._at -= 1
-                raise self._error(f"Syntax error: mismatched input '{token.text}' expecting an expression")
+                raise self._error(f"Syntax error: mismatched input '{token.text}' expecting {_STARTS}")
 
     def _literal(self, token: Token) -> Node:
         if token.kind == "uint":
@@ -230,7 +230,7 @@ class _Parser:
         if len(arguments) != 1 or not isinstance(arguments[0], Select):
             raise CelSyntaxError(self._source, opening.position, "invalid argument to has() macro")
         field = arguments[0]
-        return Select(field.operand, field.field, field.position, test=True)
+        return Select(field.operand, field.field, opening.position, test=True)
 
     def _map(self, position: int) -> Node:
         entries: list[tuple[Node, Node]] = []

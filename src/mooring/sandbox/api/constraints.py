@@ -181,7 +181,7 @@ def _plain(number: float) -> str:
 
 def _check_list(schema: Schema, value: list[Any], old: Any, path: str) -> Iterator[Cause]:
     if schema.items is not None:
-        previous = _correlate(schema, old)
+        previous = correlate(schema, old)
         for index, item in enumerate(value):
             yield from _check(schema.items, item, previous(item), f"{path}[{index}]")
     if schema.min_items is not None and len(value) < schema.min_items:
@@ -191,7 +191,7 @@ def _check_list(schema: Schema, value: list[Any], old: Any, path: str) -> Iterat
     yield from _check_duplicates(schema, value, path)
 
 
-def _correlate(schema: Schema, old: Any) -> Callable[[Any], Any]:
+def correlate(schema: Schema, old: Any) -> Callable[[Any], Any]:
     """Only the items of a `map` list have an identity that survives an update."""
     if schema.list_type != "map" or not isinstance(old, list):
         return lambda item: ABSENT

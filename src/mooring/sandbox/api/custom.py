@@ -1,0 +1,97 @@
+"""The rules of custom objects: pruned, defaulted and validated by the schema of their definition."""
+
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+
+from mooring.sandbox.api import causes
+from mooring.sandbox.api.cel import rule_errors
+from mooring.sandbox.api.constraints import ABSENT, type_errors
+from mooring.sandbox.api.defaulting import apply_defaults
+from mooring.sandbox.api.jsonpath import parse_path
+from mooring.sandbox.api.kinds import Context, Object
+from mooring.sandbox.api.pruning import prune
+from mooring.sandbox.api.schema import Schema
+from mooring.sandbox.api.status import Cause
+
+_STOPS_RULES = ("FieldValueRequired", "FieldValueTypeInvalid", "FieldValueTooLong", "FieldValueTooMany")
+_RULES_SKIPPED = (
+    "some validation rules were not checked because the object was invalid; correct the existing errors to complete"
+    " validation"
+)
+_MOST_REPLICAS = 2**31 - 1
+_NOT_WHOLE: dict[type, str] = {str: "string", float: "float64", bool: "bool"}
+
+
+class CustomStrategy:
+    """The strategy of one version of a custom kind."""
+
+    def __init__(self, schema: Schema, *, has_status: bool, replicas_path: str) -> None:
+        self._schema = schema
+        self._has_status = has_status
+        self._replicas_path = replicas_path
+
+    def prepare_create(self, new: Object, context: Context) -> None:
+        if self._has_status:
+            new.pop("status", None)
+        self._fill(new)
+
+    def validate_create(self, new: Object, context: Context) -> Sequence[Cause]:
+        return self._validate(new, None)
+
+    def prepare_update(self, new: Object, old: Object, subresource: str, context: Context) -> None:
+        self._fill(new)
+        if subresource == "status":
+            for key in (new.keys() | old.keys()) - {"status", "metadata", "apiVersion", "kind"}:
+                _keep(key, new, old)
+            _keep_metadata(new, old)
+        elif self._has_status:
+            _keep("status", new, old)
+
+    def validate_update(self, new: Object, old: Object, subresource: str, context: Context) -> Sequence[Cause]:
+        return self._validate(new, old)
+
+    def _fill(self, new: Object) -> None:
+        prune(self._schema, new)
+        apply_defaults(self._schema, new)
+
+    def _validate(self, new: Object, old: Object | None) -> list[Cause]:
+        wrong = type_errors(self._schema, new, ABSENT if old is None else old)
+        wrong += self._replica_errors(new)
+        if any(cause.reason in _STOPS_RULES for cause in wrong):
+            return [*wrong, causes.invalid("<nil>", None, _RULES_SKIPPED)] if _has_rules(self._schema) else wrong
+        return wrong + rule_errors(self._schema, new, old)
+
+    def _replica_errors(self, new: Object) -> Iterator[Cause]:
+        path = self._replicas_path
+        for replicas in parse_path(path).find(new) if path else ():
+            if go_type := _NOT_WHOLE.get(type(replicas)):
+                shown = str(int(replicas)) if isinstance(replicas, float) and replicas.is_integer() else str(replicas)
+                yield causes.invalid(
+                    path, 0, f"{path} accessor error: {shown} is of the type {go_type}, expected int64"
+                )
+            elif not isinstance(replicas, int):
+                continue
+            elif replicas < 0:
+                yield causes.invalid(path, replicas, "should be a non-negative integer")
+            elif replicas > _MOST_REPLICAS:
+                yield causes.invalid(path, replicas, f"should be less than or equal to {_MOST_REPLICAS}")
+
+
+def _keep(key: str, new: Object, old: Object) -> None:
+    if key in old:
+        new[key] = deepcopy(old[key])
+    else:
+        new.pop(key, None)
+
+
+def _keep_metadata(new: Object, old: Object) -> None:
+    """A status update changes nothing of the metadata but who manages which fields."""
+    kept = deepcopy(old["metadata"])
+    if managed := new["metadata"].get("managedFields"):
+        kept["managedFields"] = managed
+    new["metadata"] = kept
+
+
+def _has_rules(schema: Schema) -> bool:
+    below = [*schema.properties.values(), *filter(None, (schema.items, schema.additional))]
+    return bool(schema.rules) or any(_has_rules(child) for child in below if not child.name)

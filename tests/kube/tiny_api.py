@@ -62,7 +62,7 @@ class TinyApi:
         self.requests.append(request)
         query = dict(request.query)
         if "watch" not in query:
-            return self._list(query)
+            return self.list_answer(query)
         begin = int(query["resourceVersion"])
         if begin < self.forgotten:
             return answer(410, {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"})
@@ -71,7 +71,7 @@ class TinyApi:
             return answer(504, {"kind": "Status", "code": 504, "reason": "Timeout", "details": causes})
         return Response(200, {}, self._stream(begin, float(query["timeoutSeconds"])))
 
-    def _list(self, query: Mapping[str, str]) -> Response:
+    def list_answer(self, query: Mapping[str, str]) -> Response:
         limit = int(query.get("limit", "0")) or len(self.pods)
         offset, version = map(int, query.get("continue", f"0 {self.version}").split())
         if version < self.forgotten:

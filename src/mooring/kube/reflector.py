@@ -305,6 +305,8 @@ class Reflector(Generic[T]):
         self._log.warning("list or watch failed", error=str(error), kind=type(error).__name__)
 
     def _wait_after(self, error: KubeError) -> float:
+        if isinstance(error, SilentWatch):
+            return 0.0  # the silence was wait enough
         wait = self._backoff.next_seconds()
         if isinstance(error, ApiError) and error.retry_after_seconds is not None:
             wait += min(error.retry_after_seconds, _LONGEST_RETRY_AFTER_SECONDS)

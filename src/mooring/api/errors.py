@@ -47,8 +47,10 @@ _CODES = {
 }
 
 
-def http_error(_: Request[Any, Any, Any], error: HTTPException) -> Response[ErrorBody]:
+def http_error(request: Request[Any, Any, Any], error: HTTPException) -> Response[ErrorBody]:
     """The framework's refusals, in our words."""
+    if error.status_code >= 500:
+        return unexpected_error(request, error)
     detail: dict[str, Any] = {}
     if isinstance(error, ValidationException) and error.extra:
         detail = {"problems": error.extra}

@@ -1,22 +1,12 @@
 """`/healthz`, `/readyz` and `/metrics`: open, cheap, and honest about what is not known."""
 
-from typing import Any, Protocol
+from typing import Any
 
 from litestar import MediaType, Response, get
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
+from mooring.api.given import GivenReadiness
 from mooring.model.errors import Unavailable
-
-
-class Readiness(Protocol):
-    """What readiness needs to know."""
-
-    @property
-    def ready(self) -> bool: ...
-
-    def describe(self) -> dict[str, Any]:
-        """Each cache and the ledger, with what is wrong with it."""
-        ...
 
 
 @get("/healthz", tags=["health"], summary="Is the process alive?", sync_to_thread=False)
@@ -26,7 +16,7 @@ def healthz() -> dict[str, str]:
 
 
 @get("/readyz", tags=["health"], summary="Are the caches synced?", sync_to_thread=False)
-def readyz(readiness: Readiness) -> Response[dict[str, Any]]:
+def readyz(readiness: GivenReadiness) -> Response[dict[str, Any]]:
     """200 when every cache is synced, else 503 that names those that are not."""
     described = readiness.describe()
     if readiness.ready:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from litestar import Litestar
+from litestar import Litestar, Request, get
 from litestar.config.compression import CompressionConfig
 from litestar.di import Provide
 from litestar.exceptions import HTTPException
@@ -17,7 +17,8 @@ from mooring import __version__
 from mooring.api.auth import Access
 from mooring.api.errors import http_error, mooring_error, unexpected_error
 from mooring.api.events import EventHub
-from mooring.api.health import Readiness, healthz, metrics, readyz
+from mooring.api.given import Readiness
+from mooring.api.health import healthz, metrics, readyz
 from mooring.api.reads import get_pool, list_audit, list_invariants, list_nodes, list_pools, list_workers
 from mooring.api.streaming import stream_events
 from mooring.api.switching import pause_invariant, resume_invariant
@@ -69,6 +70,7 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
             healthz,
             readyz,
             metrics,
+            openapi_document,
             list_pools,
             get_pool,
             list_workers,
@@ -86,6 +88,7 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
         request_max_body_size=MAX_BODY_BYTES,
         compression_config=CompressionConfig(backend="gzip", minimum_size=1_000, exclude=["/v1/events", "/stream"]),
         openapi_config=_openapi(),
+        logging_config=None,
         debug=False,
     )
 
@@ -99,12 +102,18 @@ def constant(value: object) -> Provide:
     return Provide(provide, use_cache=True)
 
 
+@get("/openapi.json", include_in_schema=False, sync_to_thread=False)
+def openapi_document(request: Request[Any, Any, Any]) -> dict[str, Any]:
+    """The OpenAPI 3.1 document of this API."""
+    return request.app.openapi_schema.to_schema()
+
+
 def _openapi() -> OpenAPIConfig:
     return OpenAPIConfig(
         title="Mooring",
         version=__version__,
         description="Worker fleets on Kubernetes, kept true to the cluster.",
-        path="/",
+        path="/schema",  # where the framework serves it; the contract's /openapi.json is below
         render_plugins=[JsonRenderPlugin()],
         components=Components(security_schemes={"bearer": SecurityScheme(type="http", scheme="bearer")}),
         security=[{"bearer": []}],

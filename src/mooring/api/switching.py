@@ -6,6 +6,7 @@ import msgspec
 from litestar import post
 from msgspec import Meta
 
+from mooring.api.given import GivenClock, GivenEntropy, GivenLedger
 from mooring.clock import Clock, Entropy
 from mooring.control.switches import Switches
 from mooring.ledger.port import Ledger
@@ -22,7 +23,12 @@ class SwitchRequest(msgspec.Struct, frozen=True):
 
 @post("/v1/invariants/{rule:str}/pause", tags=["invariants"], summary="Stop a rule from acting", status_code=200)
 async def pause_invariant(
-    rule: str, data: SwitchRequest | None, switches: Switches, ledger: Ledger, clock: Clock, entropy: Entropy
+    rule: str,
+    data: SwitchRequest | None,
+    switches: Switches,
+    ledger: GivenLedger,
+    clock: GivenClock,
+    entropy: GivenEntropy,
 ) -> InvariantState:
     """Off for all replicas, over restarts, until resumed."""
     wish = data or SwitchRequest()
@@ -33,7 +39,12 @@ async def pause_invariant(
 
 @post("/v1/invariants/{rule:str}/resume", tags=["invariants"], summary="Let a rule act again", status_code=200)
 async def resume_invariant(
-    rule: str, data: SwitchRequest | None, switches: Switches, ledger: Ledger, clock: Clock, entropy: Entropy
+    rule: str,
+    data: SwitchRequest | None,
+    switches: Switches,
+    ledger: GivenLedger,
+    clock: GivenClock,
+    entropy: GivenEntropy,
 ) -> InvariantState:
     """On again."""
     wish = data or SwitchRequest()

@@ -1,0 +1,60 @@
+"""`mooring serve`: one replica of the control plane in a cluster; all settings come from the environment."""
+
+import asyncio
+import contextlib
+import sys
+from contextlib import AsyncExitStack
+
+from mooring.api.auth import Access, load_token
+from mooring.api.hosting import bind
+from mooring.app import Surroundings
+from mooring.cli.process import configure_logs, replica_name, run_process, stop_on_signals
+from mooring.clock import Clock, Entropy, SystemClock
+from mooring.kube.client import KubeClient
+from mooring.kube.connection import Target, connect, in_cluster_target, runs_in_cluster
+from mooring.kube.kubeconfig import load_kubeconfig
+from mooring.ledger.postgres.database import DatabaseOptions
+from mooring.ledger.postgres.ledger import PostgresLedger
+from mooring.model.errors import Misconfigured
+from mooring.settings import Settings, load_settings
+
+
+def run_serve() -> None:
+    """Run until told to stop."""
+    settings = load_settings()
+    if not settings.database:
+        raise Misconfigured("MOORING_DATABASE is not set", fix="give the URL of a PostgreSQL database")
+    configure_logs(settings.log_level)
+    asyncio.run(_serve(settings))
+
+
+async def _serve(settings: Settings) -> None:
+    clock, entropy = SystemClock(), Entropy()
+    stop = stop_on_signals()
+    async with AsyncExitStack() as stack:
+        settings.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+        listener = stack.enter_context(contextlib.closing(bind(settings.host, settings.port)))
+        access = Access(load_token(settings.state, settings.token, entropy), settings.open_pages)
+        options = DatabaseOptions(pool_size=settings.database_connections)
+        ledger = await PostgresLedger.open(settings.database, clock=clock, entropy=entropy, options=options)
+        stack.push_async_callback(ledger.close)
+        client = await _client(stack, settings, clock)
+        address = f"http://{settings.host}:{listener.getsockname()[1]}"
+        given = Surroundings(client, ledger, clock, entropy, replica_name(settings.replica), address)
+        await run_process(given, access, listener, stop, lambda: _tell(address))
+
+
+async def _client(stack: AsyncExitStack, settings: Settings, clock: Clock) -> KubeClient:
+    connection = await connect(_target(settings), clock)
+    stack.push_async_callback(connection.close)
+    return KubeClient(connection)
+
+
+def _target(settings: Settings) -> Target:
+    if not settings.kubeconfig and not settings.context and runs_in_cluster():
+        return in_cluster_target()
+    return load_kubeconfig(settings.kubeconfig).target(settings.context)
+
+
+def _tell(address: str) -> None:
+    print(f"mooring serves {address}", file=sys.stderr, flush=True)

@@ -70,6 +70,12 @@ class PostgresWorld(World):
         self._server = server
         self.url = server.fresh_database()
         self.name = urlsplit(self.url).path.lstrip("/")
+        self._replaced = False
+
+    async def close(self) -> None:
+        await super().close()
+        if not self._replaced:
+            self._server.give_back(self.url)
 
     async def _connect(self) -> Ledger:
         return await PostgresLedger.open(self.url, clock=SystemClock(), entropy=Entropy())
@@ -79,6 +85,7 @@ class PostgresWorld(World):
         await self._copy(self.name, saved)
 
         async def restore() -> None:
+            self._replaced = True
             await self._shut(self.name)
             await self._server.admin(f"DROP DATABASE {self.name}")
             await self._copy(saved, self.name)
@@ -109,7 +116,13 @@ _ids = Entropy(7)
 def asked(owner: str = "acme", **changes: Any) -> NewClaim:
     """A request for a claim on the pool."""
     namespace, pool = POOL
-    values: dict[str, Any] = {"id": _ids.uuid(), "namespace": namespace, "pool": pool, "owner": owner, "ttl_seconds": 60}
+    values: dict[str, Any] = {
+        "id": _ids.uuid(),
+        "namespace": namespace,
+        "pool": pool,
+        "owner": owner,
+        "ttl_seconds": 60,
+    }
     return NewClaim(**(values | changes))
 
 

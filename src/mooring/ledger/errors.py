@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from asyncpg import exceptions as pg
 
-from mooring.model.errors import Misconfigured, Unavailable
+from mooring.model.errors import InvalidInput, Misconfigured, Unavailable
 
 RETRYABLE = (pg.SerializationError, pg.DeadlockDetectedError)
 """The whole transaction may simply be run again."""
@@ -17,7 +17,7 @@ _AWAY = (
     pg.OperatorInterventionError,
     pg.InsufficientResourcesError,
     pg.PostgresSystemError,
-    pg.LockNotAvailableError,
+    pg.ObjectNotInPrerequisiteStateError,
     pg.ReadOnlySQLTransactionError,
     pg.TargetServerAttributeNotMatched,
     *RETRYABLE,
@@ -29,23 +29,30 @@ _MISCONFIGURED = (
     pg.ClientConfigurationError,
     pg.UnsupportedClientFeatureError,
 )
+_WAIT = "it is tried again; see the database's log"
 
 
 @contextmanager
-def translated(where: str = "the database") -> Iterator[None]:
-    """Raise Unavailable or Misconfigured for what is the database's state; anything else is a bug and passes."""
+def translated(where: str, *, starting: bool = False) -> Iterator[None]:
+    """Raise Unavailable for what is the database's state; anything else is a bug and passes.
+
+    What only a person can mend is Misconfigured while `starting`; later it is maintenance, and passes too.
+    """
     try:
         yield
     except _MISCONFIGURED as error:
-        raise Misconfigured(
-            f"{where} refuses Mooring: {_said(error)}", fix="correct the database URL or its grants"
-        ) from error
+        if starting:
+            fix = "correct the database URL, or the database's grants"
+            raise Misconfigured(f"{where} refuses Mooring: {_said(error)}", fix=fix) from error
+        raise Unavailable(f"{where} refuses Mooring: {_said(error)}", fix=_WAIT) from error
     except _AWAY as error:
-        raise Unavailable(f"{where} does not answer: {_said(error)}", fix="it is tried again; see its log") from error
+        raise Unavailable(f"{where} does not answer: {_said(error)}", fix=_WAIT) from error
+    except (pg.CharacterNotInRepertoireError, pg.UntranslatableCharacterError) as error:
+        raise InvalidInput("text", _said(error), "text without NUL characters") from error
     except pg.InterfaceError as error:
         if not _is_closed(error):
             raise
-        raise Unavailable(f"{where} is closed", fix="it is tried again") from error
+        raise Unavailable(f"{where} is closed", fix=_WAIT) from error
 
 
 def _said(error: BaseException) -> str:
@@ -54,5 +61,4 @@ def _said(error: BaseException) -> str:
 
 def _is_closed(error: pg.InterfaceError) -> bool:
     """asyncpg has one class for misuse and for a connection or pool that was closed meanwhile."""
-    text = str(error)
-    return any(word in text for word in ("is closed", "is closing", "was closed", "released back"))
+    return any(word in str(error) for word in ("is closed", "is closing", "was closed", "released back"))

@@ -187,7 +187,7 @@ class EmbeddedServer:
             raise
 
     async def _ensure_database(self) -> None:
-        with translated():
+        with translated("the embedded PostgreSQL", starting=True):
             connection = await asyncpg.connect(self._folder.url(self._entropy, "postgres"))
             try:
                 if await connection.fetchval("SELECT true FROM pg_database WHERE datname = $1", DATABASE) is None:

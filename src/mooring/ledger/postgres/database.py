@@ -21,6 +21,7 @@ Connection = Any
 
 _ATTEMPTS = 6
 _CLOSE_SECONDS = 2.0
+_PREPARE_SECONDS = 300.0
 _PATIENCE_SECONDS = 5.0  # beyond the server's own limit on a statement: for a server that hangs
 _FIRST_PAUSE_SECONDS = 0.005
 _OLDEST_SERVER = (14, 0)
@@ -48,12 +49,14 @@ class Database:
         self.verify: Callable[[Connection], Awaitable[None]] = _accept
 
     async def open(self) -> None:
-        """Make the first connection; raises Unavailable or Misconfigured with what is wrong."""
-        with translated(self.where):
-            self._pool = await asyncpg.create_pool(
-                **self._connect_arguments(), min_size=1, max_size=self._options.pool_size, init=self._initialise,
-                reset=_keep,
-            )  # fmt: skip
+        """Connections are made when they are needed, and kept for a while."""
+        self._pool = await asyncpg.create_pool(
+            **self._connect_arguments(self._options.statement_timeout_seconds),
+            min_size=0,
+            max_size=self._options.pool_size,
+            init=self._initialise,
+            reset=_keep,
+        )
 
     async def close(self) -> None:
         if self._pool is None:
@@ -63,12 +66,15 @@ class Database:
         except TimeoutError:
             self._pool.terminate()
 
-    async def connect(self, *, statement_timeout_seconds: float | None = None) -> Connection:
+    async def connect(self) -> Connection:
         """A connection of its own, outside the pool and not verified."""
         with translated(self.where):
-            connection = await asyncpg.connect(**self._connect_arguments(statement_timeout_seconds))
-            await _set_codecs(connection)
-            return connection
+            return await asyncpg.connect(**self._connect_arguments(self._options.statement_timeout_seconds))
+
+    async def connect_first(self) -> Connection:
+        """The connection that prepares the database: what is wrong with the settings shows here."""
+        with translated(self.where, starting=True):
+            return await asyncpg.connect(**self._connect_arguments(_PREPARE_SECONDS))
 
     async def fetch(self, query: str, *arguments: object) -> list[Row]:
         return await self.transact(lambda connection: connection.fetch(query, *arguments), single=True)
@@ -104,21 +110,19 @@ class Database:
         await _set_codecs(connection)
         await self.verify(connection)
 
-    def _connect_arguments(self, statement_timeout_seconds: float | None = None) -> dict[str, Any]:
-        limit = (
-            self._options.statement_timeout_seconds if statement_timeout_seconds is None else statement_timeout_seconds
-        )
+    def _connect_arguments(self, statement_timeout_seconds: float) -> dict[str, Any]:
+        limit = str(int(statement_timeout_seconds * 1000))
         return {
             "dsn": self._url,
             "timeout": self._options.connect_timeout_seconds,
-            "command_timeout": limit + _PATIENCE_SECONDS,
+            "command_timeout": statement_timeout_seconds + _PATIENCE_SECONDS,
             "target_session_attrs": "read-write",
             "server_settings": {
                 "application_name": "mooring",
                 "search_path": SCHEMA,
                 "timezone": "UTC",
-                "statement_timeout": str(int(limit * 1000)),
-                "idle_in_transaction_session_timeout": str(int(limit * 1000)),
+                "statement_timeout": limit,
+                "idle_in_transaction_session_timeout": limit,
             },
         }
 

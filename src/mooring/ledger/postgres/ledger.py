@@ -17,7 +17,6 @@ from mooring.ledger.queries import load
 from mooring.ledger.records import Channel, Incarnation, Listener, Unlisten
 
 _SQL = load("meta")
-_MIGRATION_SECONDS = 300.0
 
 
 class PostgresMeta:
@@ -81,9 +80,9 @@ class PostgresLedger:
         await self._database.close()
 
     async def _prepare(self, clock: Clock) -> None:
-        connection = await self._database.connect(statement_timeout_seconds=_MIGRATION_SECONDS)
+        connection = await self._database.connect_first()
         try:
-            with translated(self._database.where):
+            with translated(self._database.where, starting=True):
                 await check_server(connection)
                 await migrate(connection, known_migrations(), clock.now())
                 await self._keeper.create(connection)
@@ -91,4 +90,5 @@ class PostgresLedger:
             await connection.close()
         self._database.verify = self._keeper.verify
         await self._database.open()
+        await self.meta.ping()
         await self._notifications.start()

@@ -29,7 +29,7 @@ SELECT count(*) FROM audit WHERE {matching}
 -- name: prune
 WITH forgotten AS (
     DELETE FROM audit WHERE sequence IN (
-        SELECT sequence FROM audit WHERE at < $1 AND outcome <> 'pending' ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED
+        SELECT sequence FROM audit WHERE at < $1 AND outcome <> 'pending' ORDER BY at, sequence LIMIT $2 FOR UPDATE SKIP LOCKED
     )
     RETURNING sequence
 )

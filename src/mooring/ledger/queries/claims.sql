@@ -226,7 +226,7 @@ SELECT count(*) FROM claims WHERE {matching}
 -- name: prune
 WITH forgotten AS (
     DELETE FROM claims WHERE id IN (
-        SELECT id FROM claims WHERE ended_at < $1 ORDER BY ended_at LIMIT $2 FOR UPDATE SKIP LOCKED
+        SELECT id FROM claims WHERE ended_at < $1 ORDER BY ended_at, ticket LIMIT $2 FOR UPDATE SKIP LOCKED
     )
     RETURNING id
 )

@@ -41,7 +41,7 @@ class MemoryAudit:
     async def prune(self, *, before: datetime, limit: int = 1000) -> int:
         store = await self._session.turn()
         old = [r for r in store.audit.values() if r.entry.at < before and r.outcome is not AuditOutcome.PENDING]
-        old.sort(key=lambda record: record.entry.at)
+        old.sort(key=lambda record: (record.entry.at, record.sequence))
         for record in old[:limit]:
             del store.audit[record.entry.id]
         return len(old[:limit])

@@ -237,7 +237,7 @@ class MemoryClaims:
     async def prune(self, *, ended_before: datetime, limit: int = 1000) -> int:
         store = await self._session.turn()
         old = [claim for claim in store.claims.values() if claim.ended_at and claim.ended_at < ended_before]
-        old.sort(key=lambda claim: claim.ended_at or ended_before)
+        old.sort(key=lambda claim: (claim.ended_at or ended_before, claim.ticket))
         for claim in old[:limit]:
             store.forget(claim.id)
         return len(old[:limit])

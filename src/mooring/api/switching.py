@@ -1,9 +1,9 @@
 """The writing routes of `/v1/invariants`: the kill switches. Every flip is audited with its reason."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
-from litestar import post
+from litestar import Request, post
 from msgspec import Meta
 
 from mooring.api.given import GivenClock, GivenEntropy, GivenLedger
@@ -12,56 +12,68 @@ from mooring.control.switches import Switches
 from mooring.ledger.port import Ledger
 from mooring.ledger.records import InvariantState
 from mooring.model.audit import AuditEntry, AuditOutcome, Subject
+from mooring.model.errors import InvalidInput
 
 
-class SwitchRequest(msgspec.Struct, frozen=True):
-    """Who flips the switch, and why."""
+class Flip(msgspec.Struct, frozen=True):
+    """The optional body: who flips the switch, and why."""
 
     reason: Annotated[str, Meta(max_length=500)] = ""
     actor: Annotated[str, Meta(min_length=1, max_length=253)] = "api"
 
 
+async def read_flip(request: Request[Any, Any, Any]) -> Flip:
+    """The body, if there is one."""
+    body = await request.body()
+    try:
+        return msgspec.json.decode(body, type=Flip) if body else Flip()
+    except msgspec.DecodeError as error:
+        raise InvalidInput(
+            "body", body[:80].decode("utf-8", "replace"), f"{{reason, actor}} as JSON ({error})"
+        ) from error
+
+
 @post("/v1/invariants/{rule:str}/pause", tags=["invariants"], summary="Stop a rule from acting", status_code=200)
 async def pause_invariant(
+    request: Request[Any, Any, Any],
     rule: str,
-    data: SwitchRequest | None,
     switches: Switches,
     ledger: GivenLedger,
     clock: GivenClock,
     entropy: GivenEntropy,
 ) -> InvariantState:
-    """Off for all replicas, over restarts, until resumed."""
-    wish = data or SwitchRequest()
-    state = await switches.pause(rule, actor=wish.actor, reason=wish.reason)
-    await _audit("pause", rule, wish, ledger, clock, entropy)
+    """Off for all replicas, over restarts, until resumed. Body, if any: `{reason, actor}`."""
+    flip = await read_flip(request)
+    state = await switches.pause(rule, actor=flip.actor, reason=flip.reason)
+    await _audit("pause", rule, flip, ledger, clock, entropy)
     return state
 
 
 @post("/v1/invariants/{rule:str}/resume", tags=["invariants"], summary="Let a rule act again", status_code=200)
 async def resume_invariant(
+    request: Request[Any, Any, Any],
     rule: str,
-    data: SwitchRequest | None,
     switches: Switches,
     ledger: GivenLedger,
     clock: GivenClock,
     entropy: GivenEntropy,
 ) -> InvariantState:
-    """On again."""
-    wish = data or SwitchRequest()
-    state = await switches.resume(rule, actor=wish.actor)
-    await _audit("resume", rule, wish, ledger, clock, entropy)
+    """On again. Body, if any: `{reason, actor}`."""
+    flip = await read_flip(request)
+    state = await switches.resume(rule, actor=flip.actor)
+    await _audit("resume", rule, flip, ledger, clock, entropy)
     return state
 
 
-async def _audit(action: str, rule: str, wish: SwitchRequest, ledger: Ledger, clock: Clock, entropy: Entropy) -> None:
+async def _audit(action: str, rule: str, flip: Flip, ledger: Ledger, clock: Clock, entropy: Entropy) -> None:
     entry = AuditEntry(
         id=entropy.uuid(),
         at=clock.now(),
-        actor=wish.actor,
+        actor=flip.actor,
         replica="",
         action=action,
         subject=Subject("Invariant", "", rule),
-        reason=wish.reason,
+        reason=flip.reason,
         evidence={},
     )
     await ledger.audit.record(entry, AuditOutcome.DONE)

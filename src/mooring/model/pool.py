@@ -60,7 +60,7 @@ class PoolSpec(msgspec.Struct, rename="camel", frozen=True):
     slots: int = 1
     reuse: Literal["Never", "Always"] = "Never"
     idle_seconds: int = 300
-    placement: Placement = Placement()
+    placement: Placement = msgspec.field(default_factory=Placement)
     service_account: str = ""
     protection: Protection = Protection()
     health: Health | None = None

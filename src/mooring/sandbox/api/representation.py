@@ -72,7 +72,13 @@ class Writer:
         self._kind = kind
         self._accepted = accepted
         self._now = now
-        self.identity = (kind.version, accepted.form, accepted.include)  # two of a kind write the same
+
+    def identity(self, first: bool) -> tuple[object, ...]:
+        """Writers of the same identity write the same event object."""
+        form = self._accepted.form
+        return (
+            (self._kind.version, form, self._accepted.include, first) if form == "Table" else (self._kind.version, form)
+        )
 
     def one(self, stored: Stored) -> bytes:
         """A single object."""

@@ -1,7 +1,8 @@
 """Watches: each reads a table's history at its own pace; an event is encoded once, whoever sends it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -30,7 +31,7 @@ class Subscription:
 
 
 class Watch:
-    """A stream of events as bytes: whatever is there at once, then what comes."""
+    """An iterator over events as bytes, in chunks of whole lines: what is there at once, then what comes."""
 
     def __init__(self, store: Store, table: Table, wanted: Subscription, position: int, seen: int = 0) -> None:
         self._store = store
@@ -43,6 +44,8 @@ class Watch:
         self._closed = False
         self._refused: Refusal | None = None
         self._sent_any = False
+        self._ends = 0.0
+        self._next_bookmark = math.inf
 
     def begin_with(self, current: list[Stored], *, announce_end: bool) -> None:
         """Send the present state first, as if it had just been added."""
@@ -61,35 +64,43 @@ class Watch:
         self._closed = True
         self._woken.set()
 
-    async def stream(self) -> AsyncIterator[bytes]:
-        """The events, in chunks of whole lines."""
-        loop = asyncio.get_running_loop()
-        ends = loop.time() + self._wanted.seconds
-        next_bookmark = loop.time() + BOOKMARK_SECONDS
+    def __aiter__(self) -> "Watch":
+        return self
+
+    async def __anext__(self) -> bytes:
+        if not self._ends:
+            self._start()
+        if self._initial:
+            lines, self._initial = bytes(self._initial), bytearray()
+            return lines
+        while not self._closed:
+            self._woken.clear()
+            if lines := self._drain():
+                return lines
+            if self._refused is not None:
+                await self.close()
+                return _event("ERROR", msgspec.json.encode(self._refused.body()))
+            due = min(self._ends, self._next_bookmark)
+            if await self._wait_until(due):
+                continue
+            if due == self._ends:
+                await self.close()
+            else:
+                self._plan_bookmark(due)
+                return self._bookmark({})
+        raise StopAsyncIteration
+
+    def _start(self) -> None:
+        now = asyncio.get_running_loop().time()
+        self._ends = now + self._wanted.seconds
+        if self._wanted.bookmarks:
+            self._plan_bookmark(now)
         self._table.wakers.add(self._woken.set)
-        try:
-            if self._initial:
-                yield bytes(self._initial)
-                self._initial.clear()
-            while not self._closed:
-                self._woken.clear()
-                if lines := self._drain():
-                    yield lines
-                if self._refused is not None:
-                    yield _event("ERROR", msgspec.json.encode(self._refused.body()))
-                    return
-                if self._woken.is_set():
-                    continue
-                next_bookmark = min(next_bookmark, max(ends - _LAST_BOOKMARK_SECONDS, loop.time()))
-                due = min(ends, next_bookmark) if self._wanted.bookmarks and next_bookmark < ends else ends
-                if await self._wait_until(due):
-                    continue
-                if due >= ends:
-                    return
-                yield self._bookmark({})
-                next_bookmark = loop.time() + BOOKMARK_SECONDS if due < ends - _LAST_BOOKMARK_SECONDS else ends
-        finally:
-            await self.close()
+
+    def _plan_bookmark(self, now: float) -> None:
+        """One a minute, and one shortly before the end."""
+        last = self._ends - _LAST_BOOKMARK_SECONDS
+        self._next_bookmark = min(now + BOOKMARK_SECONDS, last) if now < last else math.inf
 
     async def _wait_until(self, due: float) -> bool:
         """True when something happened before `due`."""
@@ -131,7 +142,7 @@ class Watch:
                 return None
 
     def _shared_line(self, change: Change, type_: ChangeType) -> bytes:
-        identity = (type_, self._wanted.writer.identity, not self._sent_any)
+        identity = (type_, self._wanted.writer.identity(first=not self._sent_any))
         line = change.lines.get(identity)
         if line is None:
             line = change.lines[identity] = self._line(type_, _state_to_send(change, type_))

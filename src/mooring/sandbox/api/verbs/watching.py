@@ -17,7 +17,7 @@ def watch(cluster: Cluster, call: Call) -> Response:
     if options.resource_version:
         _check_version(options.resource_version)
     stream = _subscribe(cluster, call, options)
-    return Response(200, {"content-type": "application/json"}, stream.stream(), stream.close)
+    return Response(200, {"content-type": "application/json"}, stream, stream.close)
 
 
 def _subscribe(cluster: Cluster, call: Call, options: ListOptions) -> Watch:

@@ -1,0 +1,176 @@
+"""The paths of a kind as OpenAPI lists them: one operation for each verb."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mooring.sandbox.api.discovery import SUBRESOURCES
+from mooring.sandbox.api.kinds import Kind
+from mooring.sandbox.api.openapi_schemas import DELETE_OPTIONS, PATCH, STATUS, SchemaWriter
+from mooring.sandbox.api.types import LIBRARY
+
+_METHODS = {
+    "create": "post",
+    "delete": "delete",
+    "deletecollection": "delete",
+    "get": "get",
+    "list": "get",
+    "patch": "patch",
+    "update": "put",
+}
+_ACTIONS = {"create": "post", "update": "put"}
+_TITLES = {"create": "create", "get": "read", "update": "replace", "deletecollection": "deleteCollection"}
+_PATCH_TYPES = (
+    "application/apply-patch+yaml",
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+)
+_WRITE = {
+    "dryRun": "All: go through every step but storing",
+    "fieldManager": "who is writing",
+    "fieldValidation": "what to do about unknown and duplicate fields: Ignore, Warn or Strict",
+}
+_PARAMETERS: dict[str, dict[str, str]] = {
+    "create": _WRITE,
+    "update": _WRITE,
+    "patch": {**_WRITE, "force": "take over fields that others manage"},
+    "delete": {
+        "dryRun": "All: go through every step but storing",
+        "gracePeriodSeconds": "how long a pod may take to end",
+        "propagationPolicy": "what becomes of dependents: Orphan, Background or Foreground",
+    },
+    "list": {
+        "allowWatchBookmarks": "send bookmarks in a watch",
+        "continue": "where the page before this one ended",
+        "fieldSelector": "which objects, by their fields",
+        "labelSelector": "which objects, by their labels",
+        "limit": "the most objects in a page",
+        "resourceVersion": "how new the answer must be",
+        "resourceVersionMatch": "how to read resourceVersion",
+        "timeoutSeconds": "when to end the watch",
+        "watch": "follow changes instead of listing",
+    },
+}
+_PARAMETERS["deletecollection"] = {**_PARAMETERS["delete"], **_PARAMETERS["list"]}
+_TYPES = {
+    "gracePeriodSeconds": "integer",
+    "limit": "integer",
+    "timeoutSeconds": "integer",
+    "force": "boolean",
+    "watch": "boolean",
+    "allowWatchBookmarks": "boolean",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """What the operations of one path are about."""
+
+    group: str
+    version: str
+    kind: str
+    shape: str
+    title: str
+
+
+class PathWriter:
+    """Writes the paths of kinds in the form of one OpenAPI version."""
+
+    def __init__(self, schemas: SchemaWriter, version: int) -> None:
+        self._schemas = schemas
+        self._version = version
+
+    def paths(self, kind: Kind) -> dict[str, dict[str, Any]]:
+        """Every path of the kind."""
+        prefix = f"/apis/{kind.group}/{kind.version}" if kind.group else f"/api/{kind.version}"
+        scope = "/namespaces/{namespace}" if kind.namespaced else ""
+        collection = f"{prefix}{scope}/{kind.plural}"
+        own = _Target(kind.group, kind.version, kind.kind, kind.schema.name, kind.kind)
+        verbs = set(kind.verbs)
+        found = {collection: self._item(own, verbs & {"list", "create", "deletecollection"}, kind.namespaced)}
+        if kind.namespaced and "list" in verbs:
+            found[f"{prefix}/{kind.plural}"] = self._item(own, {"list"}, False, "ForAllNamespaces")
+        if verbs & {"get", "update", "patch", "delete"}:
+            found[f"{collection}/{{name}}"] = self._item(
+                own, verbs & {"get", "update", "patch", "delete"}, kind.namespaced, named=True
+            )
+        for name, target, operations in _subresources(kind, own):
+            found[f"{collection}/{{name}}/{name}"] = self._item(target, operations, kind.namespaced, named=True)
+        return {path: item for path, item in found.items() if item}
+
+    def _item(
+        self, target: _Target, verbs: set[str], namespaced: bool, suffix: str = "", *, named: bool = False
+    ) -> dict[str, Any]:
+        if not verbs:
+            return {}
+        scope = "Namespaced" if namespaced else ""
+        item: dict[str, Any] = {
+            _METHODS[verb]: self._operation(target, verb, f"{scope}{target.title}{suffix}") for verb in sorted(verbs)
+        }
+        names = [*(["name"] if named else []), *(["namespace"] if namespaced else [])]
+        if names:
+            item["parameters"] = [self._parameter(name, f"the object's {name}", "path") for name in names]
+        return item
+
+    def _operation(self, target: _Target, verb: str, title: str) -> dict[str, Any]:
+        group = "".join(part.capitalize() for part in target.group.split(".")[0:1]) or "Core"
+        shape = f"{target.shape}List" if verb == "list" else STATUS if verb.startswith("delete") else target.shape
+        operation: dict[str, Any] = {
+            "description": f"{verb} {target.kind}",
+            "tags": [f"{target.group.split('.')[0] or 'core'}_{target.version}"],
+            "operationId": f"{_TITLES.get(verb, verb)}{group}{target.version.capitalize()}{title}",
+            "parameters": [self._parameter(name, text, "query") for name, text in _PARAMETERS.get(verb, {}).items()],
+            "responses": self._responses(shape),
+            "x-kubernetes-action": _ACTIONS.get(verb, verb),
+            "x-kubernetes-group-version-kind": {
+                "group": target.group,
+                "kind": target.kind,
+                "version": target.version,
+            },
+        }
+        self._add_body(operation, verb, target.shape)
+        return operation
+
+    def _parameter(self, name: str, description: str, place: str) -> dict[str, Any]:
+        parameter: dict[str, Any] = {"name": name, "in": place, "description": description}
+        if place == "path":
+            parameter["required"] = True
+        kind = {"type": _TYPES.get(name, "string"), "uniqueItems": True}
+        return parameter | (kind if self._version == 2 else {"schema": kind})
+
+    def _add_body(self, operation: dict[str, Any], verb: str, shape: str) -> None:
+        body = {"create": shape, "update": shape, "patch": PATCH}.get(verb) or (
+            DELETE_OPTIONS if verb.startswith("delete") else ""
+        )
+        if not body:
+            return
+        reference = self._schemas.reference(body)
+        if self._version == 2:
+            operation["consumes"] = list(_PATCH_TYPES) if verb == "patch" else ["*/*"]
+            operation["parameters"].append(
+                {"name": "body", "in": "body", "required": not verb.startswith("delete"), "schema": reference}
+            )
+            return
+        types = _PATCH_TYPES if verb == "patch" else ("*/*",)
+        operation["requestBody"] = {"content": {kind: {"schema": reference} for kind in types}}
+
+    def _responses(self, shape: str) -> dict[str, Any]:
+        reference = self._schemas.reference(shape)
+        answer: Mapping[str, Any] = (
+            {"schema": reference} if self._version == 2 else {"content": {"application/json": {"schema": reference}}}
+        )
+        return {"200": {"description": "OK", **answer}, "401": {"description": "Unauthorized"}}
+
+
+def _subresources(kind: Kind, own: _Target) -> Iterator[tuple[str, _Target, set[str]]]:
+    for name in sorted(kind.subresources):
+        subresource = SUBRESOURCES[name]
+        title = f"{own.title}{name.capitalize()}"
+        if not subresource.kind:
+            yield name, _Target(own.group, own.version, own.kind, own.shape, title), set(subresource.verbs)
+            continue
+        group = subresource.group.split(".")[0] or "core"
+        shape = LIBRARY[f"{group}.{subresource.kind}"].name
+        target = _Target(subresource.group, subresource.version or "v1", subresource.kind, shape, title)
+        yield name, target, set(subresource.verbs)

@@ -8,10 +8,11 @@ import asyncio
 import contextlib
 import json
 import shutil
+import signal
 import socket
 import ssl
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from mooring.sandbox.kubernetes.certificates import Authority, KeyPair, write_pr
 from mooring.sandbox.kubernetes.components import Credentials, PlaneOptions, Ports
 from mooring.sandbox.processes.supervisor import Command, Process, Supervisor
 
-_STOP_SECONDS = 5.0
+_STOP_SECONDS = 2.0
 _POLL_SECONDS = 0.1
 _BIND_ATTEMPTS = 3
 
@@ -151,15 +152,11 @@ class _Launch:
         )
 
     async def stop(self) -> None:
-        """Ask in reverse order, then insist; what is left dies with the supervisor."""
-        for _, process in reversed(self._processes.items()):
-            process.signal(15)
-            try:
-                async with asyncio.timeout(_STOP_SECONDS):
-                    await process.wait()
-            except TimeoutError:
-                process.signal(9)
-                await process.wait()
+        """Ask, then insist; etcd last, for the others still write to it."""
+        etcd = self._processes.pop("etcd", None)
+        await _end(self._processes.values())
+        if etcd is not None:
+            await _end([etcd])
         self._processes.clear()
 
     async def _spawn(self, name: str, argv: list[str]) -> None:
@@ -194,6 +191,17 @@ class _Launch:
     def _log_tail(self, name: str, lines: int = 15) -> str:
         text = (self._logs / f"{name}.log").read_text(errors="replace")
         return "\n".join(text.splitlines()[-lines:])
+
+
+async def _end(processes: Iterable[Process]) -> None:
+    ends = [asyncio.ensure_future(process.wait()) for process in processes]
+    for process in processes:
+        process.signal(signal.SIGTERM)
+    if ends:
+        await asyncio.wait(ends, timeout=_STOP_SECONDS)
+    for process in processes:
+        process.signal(signal.SIGKILL)
+    await asyncio.gather(*ends)
 
 
 def _session(credentials: Credentials, token: str) -> aiohttp.ClientSession:

@@ -4,8 +4,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 
+from mooring.kube.views.base import format_time
 from mooring.sandbox.actors.kubelet.backoff import Backoff
-from mooring.sandbox.actors.objects import Object, format_time, optional_time, spec_of, status_of
+from mooring.sandbox.actors.objects import Object, optional_moment, spec_of, status_of
 from mooring.sandbox.actors.runtime.contract import Handle
 
 CREATING = "ContainerCreating"
@@ -137,8 +138,8 @@ def _terminated(entry: Object | None) -> Terminated | None:
     return Terminated(
         exit_code=int(entry.get("exitCode", 0)),
         reason=str(entry.get("reason", "")),
-        started_at=optional_time(entry.get("startedAt")),
-        finished_at=optional_time(entry.get("finishedAt")),
+        started_at=optional_moment(entry.get("startedAt")),
+        finished_at=optional_moment(entry.get("finishedAt")),
         message=str(entry.get("message", "")),
         container_id=str(entry.get("containerID", "")),
     )

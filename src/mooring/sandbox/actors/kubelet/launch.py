@@ -19,6 +19,7 @@ from mooring.sandbox.actors.runtime.contract import ContainerRun, ImageFailed, P
 _CONFIG_RETRY_SECONDS = 10.0
 _API_RETRY_SECONDS = 1.0
 _MOUNT_RETRY_SECONDS = (0.5, 122.0)
+_REFRESH_SECONDS = 60.0
 _START_ERROR_CODE = 128
 
 
@@ -76,6 +77,16 @@ class PodLaunch:
             run.begin(handle)
             return run
         return None
+
+    async def keep_volumes_fresh(self) -> None:
+        """Write again what has changed, tokens near their end included, until cancelled."""
+        while True:
+            await self._kit.clock.sleep(_REFRESH_SECONDS)
+            if self.prepared:
+                try:
+                    await self.volumes.prepare()
+                except MountFailed as failure:
+                    self._kit.warn(self._pod, "FailedMount", failure.message)
 
     async def _prepare(self) -> None:
         async with self._preparing:

@@ -10,13 +10,12 @@ from mooring.clock import Clock
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import AlreadyExists, KubeError, ObjectNotFound
 from mooring.kube.resources import LEASES, NODES
+from mooring.kube.views.base import format_micro_time, format_time
 from mooring.sandbox.actors.kubelet.machine import Machine
 from mooring.sandbox.actors.objects import (
     Object,
     condition_is_true,
     condition_of,
-    format_micro_time,
-    format_time,
     status_of,
     uid_of,
 )

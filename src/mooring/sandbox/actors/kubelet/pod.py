@@ -22,7 +22,7 @@ from mooring.sandbox.actors.objects import (
     is_terminating,
     name_of,
     namespace_of,
-    optional_time,
+    optional_moment,
     spec_of,
     status_of,
     uid_of,
@@ -32,6 +32,7 @@ from mooring.sandbox.actors.pods import is_finished
 from mooring.sandbox.actors.runtime.contract import PodPlace
 
 _STATUS_RETRY_SECONDS = 1.0
+_QUICK_START_SECONDS = 0.05  # a start this quick is told in one write instead of two
 _DEFAULT_GRACE_SECONDS = 30
 _DEADLINE = ("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
 _log = structlog.get_logger("mooring.sandbox")
@@ -48,7 +49,7 @@ class PodWorker:
         self.place = PodPlace(machine.name, self._namespace, self._name, self._uid)
         self._containers = containers_of(pod)
         self._by_name = {container.name: container for container in self._containers}
-        self._started_at = optional_time(status_of(pod).get("startTime")) or kit.clock.now()
+        self._started_at = optional_moment(status_of(pod).get("startTime")) or kit.clock.now()
         self._address = self._choose_address()
         self._launch = PodLaunch(kit, machine, pod, self.place, self._address)
         self._wake = asyncio.Event()
@@ -104,6 +105,8 @@ class PodWorker:
 
     async def run(self) -> None:
         """Until the pod is gone."""
+        if self._launch.volumes.change:
+            self._spawn(self._launch.keep_volumes_fresh())
         try:
             while not self._over:
                 await self._machine.awake.wait()
@@ -136,7 +139,8 @@ class PodWorker:
             plan = plan_stop(self._containers)
         else:
             plan = plan_pod(self._containers, str(spec_of(self._pod).get("restartPolicy", "Always")), now)
-        self._act(plan)
+        if starts := self._act(plan):
+            await asyncio.wait(starts, timeout=_QUICK_START_SECONDS)
         waits = [wait for wait in (overdue_in, plan.wake_at - now if plan.wake_at else None) if wait is not None]
         if plan.over:
             self._terminal = True
@@ -147,11 +151,13 @@ class PodWorker:
             waits.append(_STATUS_RETRY_SECONDS)
         return max(0.0, min(waits)) if waits else None
 
-    def _act(self, plan: PodPlan) -> None:
+    def _act(self, plan: PodPlan) -> list[asyncio.Task[None]]:
+        """Begin what is planned; returns the starts under way."""
+        starts = []
         for name in plan.start:
             container = self._by_name[name]
             container.starting = True
-            self._spawn(self._start(container))
+            starts.append(self._spawn(self._start(container)))
         for name in plan.stop:
             container = self._by_name[name]
             container.stopping = True
@@ -162,6 +168,7 @@ class PodWorker:
                 run.hurry(self._grace_seconds())
         for name in plan.back_off:
             self._hold_back(self._by_name[name])
+        return starts
 
     async def _start(self, container: Container) -> None:
         try:
@@ -215,10 +222,11 @@ class PodWorker:
             return self._machine.address
         return self._kit.runtime.address_of(self.place, str(status_of(self._pod).get("podIP") or ""))
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._finished)
+        return task
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from mooring.kube.views.base import format_time
 from mooring.sandbox.actors.kubelet.container import Container, Role, Running, Terminated, Waiting, status_object
-from mooring.sandbox.actors.objects import Object, find_condition, format_time, spec_of, status_of
+from mooring.sandbox.actors.objects import Object, find_condition, spec_of, status_of
 
 
 @dataclass(frozen=True, slots=True)

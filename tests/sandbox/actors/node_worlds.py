@@ -1,0 +1,163 @@
+"""Worlds for kubelet tests: nodes that run local processes, on the sandbox's API and on a real control plane."""
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mooring.clock import Entropy, SystemClock
+from mooring.kube.client import KubeClient
+from mooring.kube.credentials import AuthenticatedTransport, Credential, Credentials, FixedCredential, bearer
+from mooring.kube.errors import ObjectNotFound
+from mooring.kube.resources import EVENTS, NAMESPACES, PODS, SERVICEACCOUNTS
+from mooring.sandbox.actors.fleet import Fleet, FleetOptions
+from mooring.sandbox.actors.kubelet.machine import NodeTemplate
+from mooring.sandbox.actors.node_logs import NodeLogs
+from mooring.sandbox.actors.runtime.process import ProcessRuntime
+from mooring.sandbox.api.server import ADMIN, ApiServer
+from mooring.sandbox.cluster import LocalOptions, kubernetes_nodes
+from mooring.sandbox.kubernetes.launcher import ControlPlane
+from mooring.sandbox.processes.supervisor import Supervisor
+
+Object = dict[str, Any]
+_numbers = itertools.count(1)
+PATIENCE_SECONDS = 15.0
+
+
+@dataclass(frozen=True)
+class World:
+    """A namespace of a cluster and one node in it."""
+
+    client: KubeClient
+    fleet: Fleet
+    namespace: str
+    node: str
+
+    async def create_pod(self, name: str, container: Object, **spec: Any) -> Object:
+        """A pod on our node. `container` may leave out name and image."""
+        body = {
+            "metadata": {"name": name, "namespace": self.namespace},
+            "spec": {
+                "nodeName": self.node,
+                "terminationGracePeriodSeconds": 1,
+                "containers": [{"name": "app", "image": "busybox", **container}],
+                **spec,
+            },
+        }
+        return await self.client.create(PODS.raw(), body)
+
+    async def pod(self, name: str) -> Object:
+        return await self.client.get(PODS.raw(), name, self.namespace)
+
+    async def until(self, name: str, holds: Callable[[Object], bool]) -> Object:
+        """The pod, once it is so."""
+        pod: Object = {}
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                while not holds(pod := await self.pod(name)):
+                    await asyncio.sleep(0.03)
+        except TimeoutError:
+            raise AssertionError(f"not within {PATIENCE_SECONDS} s; last seen {pod.get('status')}") from None
+        return pod
+
+    async def until_gone(self, name: str) -> None:
+        with contextlib.suppress(ObjectNotFound):
+            await self.until(name, lambda _: False)
+
+    async def log(self, name: str, **options: Any) -> str:
+        return await self.client.logs(name, self.namespace, **options)
+
+    async def until_log(self, name: str, text: str) -> str:
+        """The log, once it holds the text."""
+        log = ""
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                while text not in (log := await self.log(name)):
+                    await asyncio.sleep(0.03)
+        except TimeoutError:
+            raise AssertionError(f"no {text!r} within {PATIENCE_SECONDS} s; the log is {log!r}") from None
+        return log
+
+    async def until_event(self, name: str, reason: str, message: str) -> None:
+        told: list[tuple[str, str]] = []
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                while (reason, message) not in (told := await self.events(name)):
+                    await asyncio.sleep(0.03)
+        except TimeoutError:
+            raise AssertionError(f"only told {told}") from None
+
+    async def events(self, name: str) -> list[tuple[str, str]]:
+        listed = await self.client.list(EVENTS.raw(), self.namespace)
+        about = [event for event in listed.items if event["involvedObject"]["name"] == name]
+        return [(event["reason"], event["message"]) for event in about]
+
+
+def phase(wanted: str) -> Callable[[Object], bool]:
+    return lambda pod: pod.get("status", {}).get("phase") == wanted
+
+
+def container_state(pod: Object, index: int = 0) -> Object:
+    statuses = pod.get("status", {}).get("containerStatuses") or []
+    return statuses[index]["state"] if statuses else {}
+
+
+def waiting(reason: str) -> Callable[[Object], bool]:
+    return lambda pod: container_state(pod).get("waiting", {}).get("reason") == reason
+
+
+def is_ready(pod: Object) -> bool:
+    conditions = {entry["type"]: entry["status"] for entry in pod.get("status", {}).get("conditions") or ()}
+    return conditions.get("Ready") == "True"
+
+
+@contextlib.asynccontextmanager
+async def sandbox_world(folder: Path) -> AsyncIterator[World]:
+    """The sandbox API in this process, without any controllers."""
+    clock, entropy = SystemClock(), Entropy()
+    api = ApiServer(clock, entropy, tokens={"admin": ADMIN})
+    credentials = Credentials(FixedCredential(Credential(bearer("admin"))), clock)
+    client = KubeClient(AuthenticatedTransport(api, credentials))
+    async with Supervisor(str(folder)) as supervisor:
+        runtime = ProcessRuntime(folder, supervisor, clock)
+        options = FleetOptions(joined=lambda name: api.introduce_kubelet(name, logs))
+        fleet = Fleet(client, runtime, clock=clock, entropy=entropy, options=options)
+        logs = NodeLogs(fleet.open_log)
+        async with running(fleet):
+            await fleet.add_node("node-1", NodeTemplate())
+            await client.create(NAMESPACES, {"metadata": {"name": "test"}})
+            await client.create(SERVICEACCOUNTS, {"metadata": {"name": "default", "namespace": "test"}})
+            yield World(client, fleet, "test", "node-1")
+    await api.close()
+
+
+@contextlib.asynccontextmanager
+async def kubernetes_world(plane: ControlPlane, folder: Path) -> AsyncIterator[World]:
+    """A namespace and a node of their own on the real control plane."""
+    name = f"kubelet-{next(_numbers)}"
+    options = LocalOptions(nodes={name: NodeTemplate()})
+    async with kubernetes_nodes(plane, folder, SystemClock(), Entropy(), options) as sandbox:
+        await sandbox.client.create(NAMESPACES, {"metadata": {"name": name}})
+        world = World(sandbox.client, sandbox.fleet, name, name)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while True:
+                with contextlib.suppress(ObjectNotFound):
+                    await sandbox.client.get(SERVICEACCOUNTS, "default", name)
+                    break
+                await asyncio.sleep(0.05)
+        yield world
+        await sandbox.fleet.remove_node(name)
+        await sandbox.client.delete(NAMESPACES, name)
+
+
+@contextlib.asynccontextmanager
+async def running(fleet: Fleet) -> AsyncIterator[None]:
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(fleet.run())
+        try:
+            yield
+        finally:
+            task.cancel()

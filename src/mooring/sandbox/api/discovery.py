@@ -27,6 +27,16 @@ class Document:
     status: int = 200
 
 
+def sealed(body: bytes, content_type: str = JSON, headers: dict[str, str] | None = None) -> Document:
+    """A document that a client may keep, and ask for again by its tag.
+
+    Its headers name the type too: on a 304 a caching client takes over whatever type that answer has.
+    """
+    etag = hashlib.sha512(body).hexdigest().upper()
+    kept = {"content-type": content_type, "etag": f'"{etag}"', "vary": "Accept"}
+    return Document(body, content_type, {**kept, **(headers or {})})
+
+
 @dataclass(frozen=True, slots=True)
 class Subresource:
     """What a subresource takes and what may be done with it; without a kind of its own it is its parent's."""
@@ -168,9 +178,7 @@ def _aggregate(groups: dict[str, dict[str, list[Kind]]]) -> Document:
     body = msgspec.json.encode(
         {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items}
     )
-    etag = hashlib.sha512(body).hexdigest().upper()
-    headers = {"etag": f'"{etag}"', "vary": "Accept", "cache-control": "public"}
-    return Document(body, _AGGREGATED, headers)
+    return sealed(body, _AGGREGATED, {"cache-control": "public"})
 
 
 def _aggregated(kind: Kind) -> dict[str, Any]:

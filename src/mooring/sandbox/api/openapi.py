@@ -3,14 +3,13 @@
 They are written when first asked for, and kept: a new set of kinds gets a new `OpenApi`.
 """
 
-import hashlib
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
 import msgspec
 
-from mooring.sandbox.api.discovery import Document
+from mooring.sandbox.api.discovery import Document, sealed
 from mooring.sandbox.api.kinds import Kind
 from mooring.sandbox.api.openapi_paths import PathWriter
 from mooring.sandbox.api.openapi_protobuf import encode_document
@@ -46,11 +45,11 @@ class OpenApi:
 
     @cached_property
     def _v2(self) -> Document:
-        return _sealed(msgspec.json.encode(self._v2_document))
+        return sealed(msgspec.json.encode(self._v2_document))
 
     @cached_property
     def _protobuf(self) -> Document:
-        return _sealed(encode_document(self._v2_document), _PROTOBUF_ANSWER)
+        return sealed(encode_document(self._v2_document), _PROTOBUF_ANSWER)
 
     @cached_property
     def _index(self) -> Document:
@@ -67,7 +66,7 @@ class OpenApi:
             kinds = [kind for kind in self._kinds if _address(kind) == name]
             if not kinds:
                 return None
-            self._versions[name] = _sealed(msgspec.json.encode(_describe(kinds, 3)))
+            self._versions[name] = sealed(msgspec.json.encode(_describe(kinds, 3)))
         document = self._versions[name]
         current = document.headers["etag"].strip('"')
         if wanted and wanted != current:
@@ -90,8 +89,3 @@ def _describe(kinds: list[Kind], version: int) -> dict[str, Any]:
     if version == 2:
         return {"swagger": "2.0", "info": _INFO, "paths": paths, "definitions": schemas.definitions}
     return {"openapi": "3.0.0", "info": _INFO, "paths": paths, "components": {"schemas": schemas.definitions}}
-
-
-def _sealed(body: bytes, content_type: str = "application/json") -> Document:
-    etag = hashlib.sha512(body).hexdigest().upper()
-    return Document(body, content_type, {"etag": f'"{etag}"', "vary": "Accept"})

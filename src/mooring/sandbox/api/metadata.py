@@ -27,8 +27,9 @@ _NAME_CHECKS: dict[tuple[str, str], NameCheck] = {
     (_RBAC, "ClusterRoleBinding"): path_segment,
     (_RBAC, "Role"): path_segment,
     (_RBAC, "RoleBinding"): path_segment,
+    ("policy", "PodDisruptionBudget"): path_segment,
 }
-_LENIENT_FINALIZER_GROUPS = frozenset({"coordination.k8s.io", "node.k8s.io", "apiextensions.k8s.io", _RBAC})
+_LENIENT_FINALIZER_GROUPS = frozenset({"coordination.k8s.io", "node.k8s.io", "apiextensions.k8s.io", "policy", _RBAC})
 _IMMUTABLE = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 
 

@@ -1,0 +1,34 @@
+"""PodDisruptionBudgets."""
+
+from collections.abc import Iterator
+
+from mooring.sandbox.api.causes import invalid, not_supported
+from mooring.sandbox.api.kinds import Object
+from mooring.sandbox.api.status import Cause
+from mooring.sandbox.api.strategies.selection import wrong_selector
+from mooring.sandbox.api.strategies.split import SplitStrategy
+from mooring.sandbox.api.strategies.workloads import wrong_count, wrong_over_all, wrong_share
+
+_COUNTS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
+_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
+
+
+class BudgetStrategy(SplitStrategy):
+    def initial_status(self, new: Object) -> Object:
+        return dict.fromkeys(_COUNTS, 0)
+
+    def wrong(self, new: Object) -> Iterator[Cause]:
+        spec = new.setdefault("spec", {})
+        if "minAvailable" in spec and "maxUnavailable" in spec:
+            yield invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set")
+        for name in ("minAvailable", "maxUnavailable"):
+            if name in spec:
+                yield from wrong_share(f"spec.{name}", spec[name])
+                yield from wrong_over_all(f"spec.{name}", spec[name])
+        yield from wrong_selector("spec.selector", spec.get("selector") or {})
+        policy = spec.get("unhealthyPodEvictionPolicy")
+        if policy is not None and policy not in _POLICIES:
+            yield not_supported("spec.unhealthyPodEvictionPolicy", policy, _POLICIES)
+
+    def wrong_status(self, new: Object, old: Object) -> Iterator[Cause]:
+        return wrong_count("status", new["status"], *_COUNTS)

@@ -1,0 +1,230 @@
+"""Jobs and CronJobs: defaults, generated selectors, and what a running Job may not change."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from mooring.sandbox.api.causes import immutable, invalid, not_supported, required
+from mooring.sandbox.api.kinds import Context, Object
+from mooring.sandbox.api.names import dns_label
+from mooring.sandbox.api.patch import copy_json
+from mooring.sandbox.api.status import Cause
+from mooring.sandbox.api.strategies.job_policies import wrong_failure_policy, wrong_success_policy
+from mooring.sandbox.api.strategies.job_status import wrong_job_status
+from mooring.sandbox.api.strategies.pod_defaults import default_template
+from mooring.sandbox.api.strategies.pod_spec import wrong_template
+from mooring.sandbox.api.strategies.selection import matches, wrong_selector
+from mooring.sandbox.api.strategies.split import SplitStrategy, keep
+from mooring.sandbox.api.strategies.workloads import wrong_count
+
+_UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
+_NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
+_UNLIMITED = 2**31 - 1
+_MOST_PARALLEL_INDEXES = 100_000
+_COUNTS = (
+    "parallelism",
+    "completions",
+    "activeDeadlineSeconds",
+    "backoffLimit",
+    "ttlSecondsAfterFinished",
+    "backoffLimitPerIndex",
+    "maxFailedIndexes",
+)
+_MODES = ("NonIndexed", "Indexed")
+_REPLACEMENTS = ("Failed", "TerminatingOrFailed")
+_CONCURRENCY = ("Allow", "Forbid", "Replace")
+_FIXED = ("selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
+_SCHEDULING = ("nodeSelector", "tolerations", "affinity", "schedulingGates")
+_LONGEST_CRON_NAME = 52
+
+
+class JobStrategy(SplitStrategy):
+    def defaults(self, new: Object) -> None:
+        spec = new.setdefault("spec", {})
+        template = spec.setdefault("template", {})
+        default_template(template)
+        if spec.get("parallelism") is None and spec.get("completions") is None:
+            spec["completions"] = 1
+        spec.setdefault("parallelism", 1)
+        spec.setdefault("backoffLimit", _UNLIMITED if "backoffLimitPerIndex" in spec else 6)
+        spec.setdefault("completionMode", "NonIndexed")
+        spec.setdefault("suspend", False)
+        spec.setdefault("podReplacementPolicy", "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed")
+        spec.setdefault("manualSelector", False)
+        labels = template["metadata"].get("labels")
+        if labels and not new["metadata"].get("labels"):
+            new["metadata"]["labels"] = dict(labels)
+        for rule in (spec.get("podFailurePolicy") or {}).get("rules") or ():
+            for pattern in rule.get("onPodConditions") or ():
+                pattern["status"] = pattern.get("status") or "True"
+
+    def on_create(self, new: Object, context: Context) -> None:
+        spec, metadata = new["spec"], new["metadata"]
+        if spec["manualSelector"]:
+            return
+        labels = spec["template"]["metadata"].setdefault("labels", {})
+        for label in _NAME_LABELS:
+            labels.setdefault(label, metadata.get("name", ""))
+        for label in _UID_LABELS:
+            labels.setdefault(label, metadata.get("uid", ""))
+        chosen = spec.setdefault("selector", {}).setdefault("matchLabels", {})
+        chosen.setdefault(_UID_LABELS[1], metadata.get("uid", ""))
+
+    def wrong(self, new: Object) -> Iterator[Cause]:
+        spec, name = new["spec"], new["metadata"].get("name", "")
+        yield from _wrong_generated(new)
+        yield from wrong_job_spec("spec", spec)
+        selector = spec.get("selector")
+        labels = spec["template"]["metadata"].get("labels") or {}
+        if selector is None:
+            yield required("spec.selector")
+        else:
+            yield from wrong_selector("spec.selector", selector)
+            if not matches(selector, labels):
+                told = "`selector` does not match template `labels`"
+                yield invalid("spec.template.metadata.labels", labels, told)
+        if spec["completionMode"] == "Indexed" and (spec.get("completions") or 0) > 0:
+            host = f"{name}-{spec['completions'] - 1}"
+            if dns_label(host):
+                told = f"will not able to create pod with invalid DNS label: {host}"
+                yield invalid("metadata.name", name, told)
+
+    def wrong_update(self, new: Object, old: Object) -> Iterator[Cause]:
+        spec, before = new["spec"], old["spec"]
+        yield from _changed_completions(spec, before)
+        for name in _FIXED[:1]:
+            if spec.get(name) != before.get(name):
+                yield immutable(f"spec.{name}", spec.get(name))
+        if spec["template"] != _changeable_template(spec["template"], old):
+            yield immutable("spec.template", spec["template"])
+        for name in _FIXED[1:]:
+            if spec.get(name) != before.get(name):
+                yield immutable(f"spec.{name}", spec.get(name))
+
+    def wrong_status(self, new: Object, old: Object) -> Iterator[Cause]:
+        return wrong_job_status(new, old)
+
+
+class CronJobStrategy(SplitStrategy):
+    def defaults(self, new: Object) -> None:
+        spec = new.setdefault("spec", {})
+        spec["concurrencyPolicy"] = spec.get("concurrencyPolicy") or "Allow"
+        spec.setdefault("suspend", False)
+        spec.setdefault("successfulJobsHistoryLimit", 3)
+        spec.setdefault("failedJobsHistoryLimit", 1)
+        template = spec.setdefault("jobTemplate", {})
+        template.setdefault("metadata", {})
+        default_template(template.setdefault("spec", {}).setdefault("template", {}))
+
+    def wrong(self, new: Object) -> Iterator[Cause]:
+        spec = new["spec"]
+        if not spec.get("schedule"):
+            yield required("spec.schedule")
+        elif "TZ" in spec["schedule"]:
+            told = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+            yield invalid("spec.schedule", spec["schedule"], told)
+        yield from wrong_count("spec", spec, "startingDeadlineSeconds")
+        if spec["concurrencyPolicy"] not in _CONCURRENCY:
+            yield not_supported("spec.concurrencyPolicy", spec["concurrencyPolicy"], _CONCURRENCY)
+        job = spec["jobTemplate"]["spec"]
+        yield from wrong_job_spec("spec.jobTemplate.spec", job)
+        if job.get("selector") is not None:
+            yield invalid("spec.jobTemplate.spec.selector", job["selector"], "`selector` will be auto-generated")
+        yield from wrong_count("spec", spec, "successfulJobsHistoryLimit", "failedJobsHistoryLimit")
+
+    def validate_create(self, new: Object, context: Context) -> list[Cause]:
+        wrong = list(self.wrong(new))
+        name = new["metadata"].get("name", "")
+        if len(name) > _LONGEST_CRON_NAME:
+            wrong.append(invalid("metadata.name", name, f"must be no more than {_LONGEST_CRON_NAME} characters"))
+        return wrong
+
+
+def wrong_job_spec(path: str, spec: dict[str, Any]) -> Iterator[Cause]:
+    """What is wrong with a Job's spec, or with that of a CronJob's template."""
+    yield from wrong_count(path, spec, *_COUNTS)
+    if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
+        yield required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified")
+    mode = spec.get("completionMode") or "NonIndexed"
+    if mode not in _MODES:
+        yield not_supported(f"{path}.completionMode", mode, _MODES)
+    if mode == "Indexed":
+        yield from _wrong_indexed(path, spec)
+    else:
+        for name in ("backoffLimitPerIndex", "maxFailedIndexes"):
+            if spec.get(name) is not None:
+                yield invalid(f"{path}.{name}", spec[name], "requires indexed completion mode")
+    yield from wrong_failure_policy(f"{path}.podFailurePolicy", spec)
+    yield from wrong_success_policy(f"{path}.successPolicy", spec)
+    replacement = spec.get("podReplacementPolicy")
+    allowed = _REPLACEMENTS[:1] if spec.get("podFailurePolicy") is not None else _REPLACEMENTS
+    if replacement is not None and replacement not in allowed:
+        yield not_supported(f"{path}.podReplacementPolicy", replacement, allowed)
+    template = spec.get("template") or {}
+    yield from wrong_template(f"{path}.template", template)
+    yield from _wrong_restart_policy(f"{path}.template.spec.restartPolicy", spec, template.get("spec") or {})
+
+
+def _wrong_indexed(path: str, spec: dict[str, Any]) -> Iterator[Cause]:
+    completions, failed = spec.get("completions"), spec.get("maxFailedIndexes")
+    if completions is None:
+        yield required(f"{path}.completions", "when completion mode is Indexed")
+    if (spec.get("parallelism") or 0) > _MOST_PARALLEL_INDEXES:
+        told = f"must be less than or equal to {_MOST_PARALLEL_INDEXES} when completion mode is Indexed"
+        yield invalid(f"{path}.parallelism", spec["parallelism"], told)
+    if completions is not None and failed is not None and failed > completions:
+        yield invalid(f"{path}.maxFailedIndexes", failed, "must be less than or equal to completions")
+
+
+def _wrong_restart_policy(path: str, spec: dict[str, Any], pod: dict[str, Any]) -> Iterator[Cause]:
+    policy = pod.get("restartPolicy") or "Always"
+    if policy == "Always":
+        yield required(path, 'valid values: "OnFailure", "Never"')
+    elif policy not in ("OnFailure", "Never"):
+        yield not_supported(path, policy, ["OnFailure", "Never"])
+    elif spec.get("podFailurePolicy") is not None and policy != "Never":
+        yield invalid(path, policy, 'only "Never" is supported when podFailurePolicy is specified')
+
+
+def _wrong_generated(job: Object) -> Iterator[Cause]:
+    spec, metadata = job["spec"], job["metadata"]
+    if spec["manualSelector"] or spec.get("selector") is None:
+        return
+    labels = spec["template"]["metadata"].get("labels") or {}
+    expected = {label: metadata.get("uid", "") for label in _UID_LABELS}
+    expected |= {label: metadata.get("name", "") for label in _NAME_LABELS}
+    for label in (_UID_LABELS[0], _NAME_LABELS[0], _UID_LABELS[1], _NAME_LABELS[1]):
+        path = "spec.template.metadata.labels"
+        if label not in labels:
+            yield required(path, f"must be '{expected[label]}'")
+        elif labels[label] != expected[label]:
+            yield invalid(path, labels, f"must be '{expected[label]}'")
+    if not matches(spec["selector"], expected):
+        yield invalid("spec.selector", spec["selector"], "`selector` not auto-generated")
+
+
+def _changed_completions(spec: dict[str, Any], before: dict[str, Any]) -> Iterator[Cause]:
+    completions = spec.get("completions")
+    if completions == before.get("completions"):
+        return
+    if spec["completionMode"] != "Indexed":
+        yield immutable("spec.completions", completions)
+    elif completions is not None and completions != spec["parallelism"]:
+        yield invalid("spec.completions", completions, "can only be modified in tandem with spec.parallelism")
+
+
+def _changeable_template(template: dict[str, Any], old: Object) -> dict[str, Any]:
+    """The old template with what a suspended Job that has not started may still change taken from the new one."""
+    before: dict[str, Any] = old["spec"]["template"]
+    status = old.get("status") or {}
+    if not old["spec"].get("suspend") or status.get("startTime") or status.get("active"):
+        return before
+    allowed: dict[str, Any] = copy_json(before)
+    for name in ("labels", "annotations"):
+        keep(name, allowed["metadata"], template["metadata"])
+    for name in _SCHEDULING:
+        keep(name, allowed["spec"], template["spec"])
+    for part in ("containers", "initContainers"):
+        sources = template["spec"].get(part) or []
+        for container, source in zip(allowed["spec"].get(part) or [], sources, strict=False):
+            keep("resources", container, source)
+    return allowed

@@ -1,0 +1,236 @@
+"""Workloads that keep pods running: Deployments, ReplicaSets, StatefulSets, DaemonSets."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from mooring.sandbox.api.causes import forbidden, immutable, invalid, not_supported, required
+from mooring.sandbox.api.kinds import Context, Object
+from mooring.sandbox.api.names import dns_label, percentage
+from mooring.sandbox.api.status import Cause
+from mooring.sandbox.api.strategies.pod_defaults import default_template
+from mooring.sandbox.api.strategies.pod_spec import wrong_template
+from mooring.sandbox.api.strategies.selection import is_empty, matches, wrong_selector
+from mooring.sandbox.api.strategies.split import SplitStrategy, keep
+
+_NOT_NEGATIVE = "must be greater than or equal to 0"
+
+
+def wrong_count(path: str, spec: dict[str, Any], *names: str) -> Iterator[Cause]:
+    """Counts below zero."""
+    for name in names:
+        if (spec.get(name) or 0) < 0:
+            yield invalid(f"{path}.{name}", spec[name], _NOT_NEGATIVE)
+
+
+def wrong_share(path: str, share: Any) -> Iterator[Cause]:
+    """A whole number or a percentage."""
+    if isinstance(share, str):
+        yield from (invalid(path, share, told) for told in percentage(share))
+    elif share < 0:
+        yield invalid(path, share, _NOT_NEGATIVE)
+
+
+def wrong_over_all(path: str, share: Any) -> Iterator[Cause]:
+    if isinstance(share, str) and not percentage(share) and int(share[:-1]) > 100:
+        yield invalid(path, share, "must not be greater than 100%")
+
+
+class Workload(SplitStrategy):
+    """What the kinds have in common: a selector that fits a template of pods that are always restarted."""
+
+    name = ""  # as refusals call it
+    supports = ""  # as the refusal of a deadline calls it
+
+    def defaults(self, new: Object) -> None:
+        spec = new.setdefault("spec", {})
+        default_template(spec.setdefault("template", {}))
+        self.spec_defaults(spec)
+
+    def spec_defaults(self, spec: dict[str, Any]) -> None:
+        spec.setdefault("replicas", 1)
+
+    def wrong_selector(self, spec: dict[str, Any]) -> Iterator[Cause]:
+        selector = spec.get("selector")
+        if selector is None:
+            yield required("spec.selector")
+            return
+        yield from wrong_selector("spec.selector", selector)
+        if is_empty(selector):
+            yield invalid("spec.selector", selector, f"empty selector is invalid for {self.name}")
+
+    def wrong_template(self, spec: dict[str, Any]) -> Iterator[Cause]:
+        template, selector = spec["template"], spec.get("selector") or {}
+        labels = (template.get("metadata") or {}).get("labels") or {}
+        if not is_empty(selector) and not matches(selector, labels):
+            told = "`selector` does not match template `labels`"
+            yield invalid("spec.template.metadata.labels", labels or None, told)
+        yield from wrong_template("spec.template", template)
+        pod = template["spec"]
+        if pod.get("restartPolicy") != "Always":
+            yield not_supported("spec.template.spec.restartPolicy", pod.get("restartPolicy"), ["Always"])
+        if pod.get("activeDeadlineSeconds") is not None:
+            told = f"activeDeadlineSeconds in {self.supports} is not Supported"
+            yield forbidden("spec.template.spec.activeDeadlineSeconds", told)
+
+    def wrong_update(self, new: Object, old: Object) -> Iterator[Cause]:
+        if new["spec"].get("selector") != old["spec"].get("selector"):
+            yield immutable("spec.selector", new["spec"].get("selector"))
+
+    def wrong_status(self, new: Object, old: Object) -> Iterator[Cause]:
+        status = new["status"]
+        counts = [name for name in status if name.endswith("eplicas") or name == "observedGeneration"]
+        yield from wrong_count("status", status, *counts)
+        for name in ("updatedReplicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas"):
+            if status.get(name, 0) > status.get("replicas", 0):
+                yield invalid(f"status.{name}", status[name], "cannot be greater than status.replicas")
+        if status.get("availableReplicas", 0) > status.get("readyReplicas", 0):
+            yield invalid(
+                "status.availableReplicas", status["availableReplicas"], "cannot be greater than readyReplicas"
+            )
+
+
+class DeploymentStrategy(Workload):
+    name = "deployment"
+    supports = "ReplicaSet"
+
+    def spec_defaults(self, spec: dict[str, Any]) -> None:
+        super().spec_defaults(spec)
+        strategy = spec.setdefault("strategy", {})
+        strategy["type"] = strategy.get("type") or "RollingUpdate"
+        if strategy["type"] == "RollingUpdate":
+            rolling = strategy.setdefault("rollingUpdate", {})
+            rolling.setdefault("maxUnavailable", "25%")
+            rolling.setdefault("maxSurge", "25%")
+        spec.setdefault("revisionHistoryLimit", 10)
+        spec.setdefault("progressDeadlineSeconds", 600)
+
+    def wrong(self, new: Object) -> Iterator[Cause]:
+        spec = new["spec"]
+        yield from wrong_count("spec", spec, "replicas")
+        yield from self.wrong_selector(spec)
+        yield from self.wrong_template(spec)
+        yield from _wrong_strategy("spec.strategy", spec["strategy"])
+        yield from wrong_count("spec", spec, "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
+        seconds = spec["progressDeadlineSeconds"]
+        if seconds <= spec.get("minReadySeconds", 0):
+            yield invalid("spec.progressDeadlineSeconds", seconds, "must be greater than minReadySeconds")
+
+    def keep_on_status_update(self, new: Object, old: Object) -> None:
+        keep("labels", new["metadata"], old["metadata"])
+
+
+class ReplicaSetStrategy(Workload):
+    name = "deployment"  # so the server says
+    supports = "ReplicaSet"
+
+    def initial_status(self, new: Object) -> Object:
+        return {"replicas": 0}
+
+    def wrong(self, new: Object) -> Iterator[Cause]:
+        spec = new["spec"]
+        yield from wrong_count("spec", spec, "replicas", "minReadySeconds")
+        yield from self.wrong_selector(spec)
+        yield from self.wrong_template(spec)
+
+
+class StatefulSetStrategy(Workload):
+    name = "statefulset"
+    supports = "StatefulSet"
+    _CHANGEABLE = (
+        "replicas",
+        "template",
+        "updateStrategy",
+        "revisionHistoryLimit",
+        "persistentVolumeClaimRetentionPolicy",
+        "minReadySeconds",
+        "ordinals",
+    )
+
+    def spec_defaults(self, spec: dict[str, Any]) -> None:
+        super().spec_defaults(spec)
+        spec["podManagementPolicy"] = spec.get("podManagementPolicy") or "OrderedReady"
+        update = spec.setdefault("updateStrategy", {})
+        if not update.get("type"):
+            update["type"] = "RollingUpdate"
+            update.setdefault("rollingUpdate", {})
+        if update["type"] == "RollingUpdate" and "rollingUpdate" in update:
+            update["rollingUpdate"].setdefault("partition", 0)
+            update["rollingUpdate"].setdefault("maxUnavailable", 1)
+        retention = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
+        retention["whenDeleted"] = retention.get("whenDeleted") or "Retain"
+        retention["whenScaled"] = retention.get("whenScaled") or "Retain"
+        spec.setdefault("revisionHistoryLimit", 10)
+        spec.setdefault("serviceName", "")
+
+    def initial_status(self, new: Object) -> Object:
+        return {"replicas": 0, "availableReplicas": 0}
+
+    def wrong(self, new: Object) -> Iterator[Cause]:
+        spec = new["spec"]
+        policy = spec["podManagementPolicy"]
+        if policy not in ("OrderedReady", "Parallel"):
+            yield invalid("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
+        if spec["updateStrategy"]["type"] not in ("RollingUpdate", "OnDelete"):
+            yield invalid("spec.updateStrategy", spec["updateStrategy"], "must be 'RollingUpdate' or 'OnDelete'")
+        yield from wrong_count("spec", spec, "replicas", "minReadySeconds")
+        if service := spec.get("serviceName"):
+            yield from (invalid("spec.serviceName", service, told) for told in dns_label(service))
+        yield from self.wrong_selector(spec)
+        yield from self.wrong_template(spec)
+
+    def wrong_update(self, new: Object, old: Object) -> Iterator[Cause]:
+        fixed = {name: value for name, value in new["spec"].items() if name not in self._CHANGEABLE}
+        before = {name: value for name, value in old["spec"].items() if name not in self._CHANGEABLE}
+        if fixed != before:
+            names = "'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit',"
+            rest = "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+            yield forbidden("spec", f"updates to statefulset spec for fields other than {names} {rest}")
+
+
+class DaemonSetStrategy(Workload):
+    name = "daemonset"
+    supports = "DaemonSet"
+
+    def spec_defaults(self, spec: dict[str, Any]) -> None:
+        update = spec.setdefault("updateStrategy", {})
+        update["type"] = update.get("type") or "RollingUpdate"
+        if update["type"] == "RollingUpdate":
+            rolling = update.setdefault("rollingUpdate", {})
+            rolling.setdefault("maxUnavailable", 1)
+            rolling.setdefault("maxSurge", 0)
+        spec.setdefault("revisionHistoryLimit", 10)
+
+    def on_create(self, new: Object, context: Context) -> None:
+        annotations = new["metadata"].setdefault("annotations", {})
+        annotations["deprecated.daemonset.template.generation"] = "1"
+
+    def initial_status(self, new: Object) -> Object:
+        names = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
+        return dict.fromkeys(names, 0)
+
+    def wrong(self, new: Object) -> Iterator[Cause]:
+        spec = new["spec"]
+        yield from self.wrong_selector(spec)
+        yield from self.wrong_template(spec)
+        yield from wrong_count("spec", spec, "minReadySeconds", "revisionHistoryLimit")
+
+
+def _wrong_strategy(path: str, strategy: dict[str, Any]) -> Iterator[Cause]:
+    rolling = strategy.get("rollingUpdate")
+    match strategy["type"]:
+        case "Recreate":
+            if rolling is not None:
+                told = "may not be specified when strategy `type` is 'Recreate'"
+                yield forbidden(f"{path}.rollingUpdate", told)
+        case "RollingUpdate":
+            yield from _wrong_rolling(f"{path}.rollingUpdate", strategy["rollingUpdate"])
+        case _:
+            yield not_supported(path, strategy, ["Recreate", "RollingUpdate"])
+
+
+def _wrong_rolling(path: str, rolling: dict[str, Any]) -> Iterator[Cause]:
+    for name in ("maxUnavailable", "maxSurge"):
+        yield from wrong_share(f"{path}.{name}", rolling[name])
+    if rolling["maxUnavailable"] in (0, "0%") and rolling["maxSurge"] in (0, "0%"):
+        yield invalid(f"{path}.maxUnavailable", rolling["maxUnavailable"], "may not be 0 when `maxSurge` is 0")
+    yield from wrong_over_all(f"{path}.maxUnavailable", rolling["maxUnavailable"])

@@ -115,7 +115,7 @@ class PodWorker:
                 if not self._over:
                     await self._sleep(seconds)
         finally:
-            for run in self._runs.values():
+            for run in tuple(self._runs.values()):
                 run.kill()
             for task in self._tasks:
                 task.cancel()

@@ -30,16 +30,17 @@ def drop_empty(schema: Schema, value: Any) -> None:
             for item in value:
                 drop_empty(schema.items, item)
     elif isinstance(value, dict):
-        for key in list(value):
+        for key, item in list(value.items()):
             field = schema.properties.get(key)
             if field is None:
                 if schema.additional is not None:
-                    drop_empty(schema.additional, value[key])
-            elif value[key] is None or (key not in schema.required and _is_empty(field, value[key])):
+                    drop_empty(schema.additional, item)
+            elif item:
+                if isinstance(item, dict | list):
+                    drop_empty(field, item)
+            elif item is None or (key not in schema.required and _is_empty(field, item)):
                 del value[key]
-            else:
-                drop_empty(field, value[key])
 
 
 def _is_empty(schema: Schema, value: Any) -> bool:
-    return value == [] or (value == {} and schema.additional is not None)
+    return isinstance(value, list) or (isinstance(value, dict) and schema.additional is not None)

@@ -17,9 +17,25 @@ _GO_TYPES = {"string": "string", "boolean": "bool", "number": "float64", "int-or
 _RANGES = {"int32": 2**31, "int64": 2**63}
 
 
-def unknown_fields(schema: Schema, value: Any, path: str = "") -> list[str]:
+def unknown_fields(schema: Schema, value: Any) -> list[str]:
     """The paths of fields that the shape does not know, in the order of the object."""
-    return list(_unknown(schema, value, path))
+    # Nearly every object has none, and finding that out is three times as fast without paths.
+    return list(_unknown(schema, value, "")) if _has_unknown(schema, value) else []
+
+
+def _has_unknown(schema: Schema, value: Any) -> bool:
+    if isinstance(value, dict):
+        properties, additional = schema.properties, schema.additional
+        for key, item in value.items():
+            known = properties.get(key) or additional
+            if known is None:
+                if not schema.preserve_unknown:
+                    return True
+            elif isinstance(item, dict | list) and _has_unknown(known, item):
+                return True
+    elif isinstance(value, list) and schema.items is not None:
+        return any(_has_unknown(schema.items, item) for item in value)
+    return False
 
 
 def _unknown(schema: Schema, value: Any, path: str) -> Iterator[str]:
@@ -43,11 +59,50 @@ class _Misfit(Exception):
 
 def decoding_error(schema: Schema, value: Any) -> str:
     """Why a Go decoder could not read the value into this shape; empty when it could."""
+    if _surely_fits(schema, value):
+        return ""
     try:
         _decode(schema, value, _go_name(schema), "")
     except _Misfit as misfit:
         return str(misfit)
     return ""
+
+
+def _surely_fits(schema: Schema, value: Any) -> bool:
+    """The common case, without paths: everything has the plain type it should have."""
+    match schema.type:
+        case "string":
+            return type(value) is str and (not schema.format or _text_fits(schema, value))
+        case "object":
+            if type(value) is not dict:
+                return False
+            properties, additional = schema.properties, schema.additional
+            for key, item in value.items():
+                known = properties.get(key) or additional
+                if known is not None and not _surely_fits(known, item):
+                    return False
+            return True
+        case "array":
+            items = schema.items or Schema()
+            return type(value) is list and all(_surely_fits(items, item) for item in value)
+        case "boolean":
+            return type(value) is bool
+        case "integer":
+            return type(value) is int and abs(value) < _RANGES[schema.format]
+        case kind:
+            return kind == "any"
+
+
+def _text_fits(schema: Schema, value: str) -> bool:
+    match schema.format:
+        case "quantity":
+            return _QUANTITY.fullmatch(value) is not None
+        case "date-time":
+            return is_time(value)
+        case "byte":
+            return _BASE64.fullmatch(value) is not None
+        case _:
+            return True
 
 
 def _decode(schema: Schema, value: Any, owner: str, path: str) -> None:
@@ -86,7 +141,7 @@ def _decode_scalar(schema: Schema, value: Any, owner: str, path: str) -> None:
         case _, bool():
             raise _cannot(value, schema, owner, path)
         case "string", _ if schema.format == "quantity":
-            if not isinstance(value, str | int | float) or not _QUANTITY.fullmatch(str(value)):
+            if not isinstance(value, str | int | float) or not _text_fits(schema, str(value)):
                 raise _Misfit(
                     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
                 )
@@ -105,10 +160,12 @@ def _decode_scalar(schema: Schema, value: Any, owner: str, path: str) -> None:
 
 
 def _check_text(schema: Schema, value: str) -> None:
-    if schema.format == "byte" and not _BASE64.fullmatch(value):
+    if _text_fits(schema, value):
+        return
+    if schema.format == "byte":
         good = re.match(r"[A-Za-z0-9+/]*", value)
         raise _Misfit(f"illegal base64 data at input byte {good.end() if good else 0}")
-    if schema.format == "date-time" and not is_time(value):
+    if schema.format == "date-time":
         raise _Misfit(f'parsing time "{value}" as "2006-01-02T15:04:05Z07:00": cannot parse "{value}" as "2006"')
 
 

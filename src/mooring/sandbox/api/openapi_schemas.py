@@ -91,8 +91,9 @@ class SchemaWriter:
         if not name:
             return self._body(schema, builtin=builtin)
         extra = _extensions(schema) | _described(schema)
-        if schema.name and schema.atomic_map == LIBRARY.definitions().get(name, schema).atomic_map:
-            extra.pop("x-kubernetes-map-type", None)  # the definition says it already
+        extra.pop("x-kubernetes-map-type", None)  # the definition says it, unless this field has its own way
+        if schema.name and schema.atomic_map != LIBRARY.definitions()[name].atomic_map:
+            extra["x-kubernetes-map-type"] = "atomic" if schema.atomic_map else "granular"
         reference = self.reference(name)
         if self._version == 3 and extra:
             return {"allOf": [reference], **extra}

@@ -3,18 +3,18 @@
 PACKAGE = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1"
 
 SHAPES = """
-CustomResourceDefinition (kind)
-  CustomResourceDefinitionSpec: spec!
-  CustomResourceDefinitionStatus: status
+CustomResourceDefinition (kind) -- adds a kind to the API
+  CustomResourceDefinitionSpec: spec! -- what is wanted
+  CustomResourceDefinitionStatus: status -- what is the case, told by the system
 
-CustomResourceDefinitionSpec
+CustomResourceDefinitionSpec -- the kind's names, versions and scope
   string: group! scope!
   CustomResourceDefinitionNames: names!
   [CustomResourceDefinitionVersion]: versions!
   CustomResourceConversion: conversion
   bool: preserveUnknownFields
 
-CustomResourceConversion
+CustomResourceConversion -- how versions become each other
   string: strategy!
   WebhookConversion: webhook
 
@@ -31,26 +31,28 @@ ServiceReference
   string: name! namespace! path
   int32: port
 
-CustomResourceDefinitionNames
+CustomResourceDefinitionNames -- what the kind is called
   string: kind! listKind plural! singular
   [string]: categories shortNames
 
-CustomResourceDefinitionVersion
-  bool: deprecated served! storage!
+CustomResourceDefinitionVersion -- one version, with its schema
+  bool: served! -- may it be used
+  bool: storage! -- is it the version objects are kept in; exactly one is
   string: deprecationWarning name!
-  [CustomResourceColumnDefinition]: additionalPrinterColumns
-  CustomResourceValidation: schema
-  [SelectableField]: selectableFields
-  CustomResourceSubresources: subresources
+  [CustomResourceColumnDefinition]: additionalPrinterColumns -- columns of kubectl get
+  CustomResourceValidation: schema -- what its objects must look like
+  [SelectableField]: selectableFields -- fields one may select objects by
+  CustomResourceSubresources: subresources -- does it have a status and a scale
+  bool: deprecated
 
-CustomResourceColumnDefinition
+CustomResourceColumnDefinition -- a column of kubectl get
   string: description format jsonPath! name! type!
   int32: priority
 
-CustomResourceValidation
+CustomResourceValidation -- what objects must look like
   JSONSchemaProps: openAPIV3Schema
 
-JSONSchemaProps
+JSONSchemaProps -- a JSON schema, in the part that Kubernetes knows
   string: $ref $schema description format id pattern title type x-kubernetes-list-type x-kubernetes-map-type
   any: additionalItems additionalProperties default example
   [JSONSchemaProps]: allOf anyOf oneOf
@@ -69,23 +71,27 @@ JSONSchemaProps
 ExternalDocumentation
   string: description url
 
-ValidationRule
-  string: fieldPath message messageExpression reason rule!
+ValidationRule -- a rule in CEL
+  string: rule! -- must be true; self is the value, oldSelf the one before
+  string: fieldPath -- where the fault lies
+  string: message -- what to say when it is not
+  string: messageExpression -- says it with the values at hand
+  string: reason -- what kind of fault it is
   bool: optionalOldSelf
 
-SelectableField
+SelectableField -- a field one may select objects by
   string: jsonPath!
 
-CustomResourceSubresources
+CustomResourceSubresources -- does it have a status and a scale
   CustomResourceSubresourceScale: scale
   CustomResourceSubresourceStatus: status
 
-CustomResourceSubresourceScale
+CustomResourceSubresourceScale -- where the replicas are
   string: labelSelectorPath specReplicasPath! statusReplicasPath!
 
-CustomResourceSubresourceStatus
+CustomResourceSubresourceStatus -- its status is written apart from the rest
 
-CustomResourceDefinitionStatus
+CustomResourceDefinitionStatus -- are the names accepted, is the kind served
   CustomResourceDefinitionNames: acceptedNames
   [CustomResourceDefinitionCondition]: conditions (map type; replace)
   int64: observedGeneration

@@ -3,9 +3,9 @@
 PACKAGE = "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1"
 
 SHAPES = """
-APIService (kind)
-  APIServiceSpec: spec
-  APIServiceStatus: status
+APIService (kind) -- a group version, and who serves it
+  APIServiceSpec: spec -- what is wanted
+  APIServiceStatus: status -- what is the case, told by the system
 
 APIServiceSpec
   int32: groupPriorityMinimum! versionPriority!

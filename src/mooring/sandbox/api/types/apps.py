@@ -3,44 +3,52 @@
 PACKAGE = "io.k8s.api.apps.v1"
 
 SHAPES = """
-Deployment (kind)
-  DeploymentSpec: spec
-  DeploymentStatus: status
+Deployment (kind) -- keeps pods running, and replaces them step by step when their template changes
+  DeploymentSpec: spec -- what is wanted
+  DeploymentStatus: status -- what is the case, told by the system
 
-DeploymentSpec
-  meta.LabelSelector: selector!
-  core.PodTemplateSpec: template!
-  int32: minReadySeconds progressDeadlineSeconds replicas revisionHistoryLimit
-  bool: paused
-  DeploymentStrategy: strategy (retain)
+DeploymentSpec -- how many pods, which ones, and how they are replaced
+  meta.LabelSelector: selector! -- which pods are its own; may not change
+  core.PodTemplateSpec: template! -- the pods it makes
+  int32: minReadySeconds -- how long a pod must be ready to count as available
+  bool: paused -- make no changes for now
+  int32: progressDeadlineSeconds -- how long without progress before it is told as failed
+  int32: replicas -- how many pods to keep
+  int32: revisionHistoryLimit -- how many old ReplicaSets to keep
+  DeploymentStrategy: strategy (retain) -- how old pods make way for new ones
 
-DeploymentStrategy
+DeploymentStrategy -- how old pods make way for new ones
   RollingUpdateDeployment: rollingUpdate
   string: type
 
-RollingUpdateDeployment
+RollingUpdateDeployment -- how many may be missing, and how many too many, on the way
   int-or-string: maxSurge maxUnavailable
 
-DeploymentStatus
-  int32: availableReplicas collisionCount readyReplicas replicas terminatingReplicas unavailableReplicas
-  int32: updatedReplicas
-  [DeploymentCondition]: conditions (map type)
-  int64: observedGeneration
+DeploymentStatus -- what has become of a Deployment
+  int32: availableReplicas -- pods that have been ready for long enough
+  [DeploymentCondition]: conditions (map type) -- what is so and what is not: Available, Progressing
+  int64: observedGeneration -- the generation this status is about
+  int32: readyReplicas -- pods that are ready
+  int32: replicas -- pods there are
+  int32: unavailableReplicas -- pods that are still missing
+  int32: updatedReplicas -- pods of the current template
+  int32: collisionCount terminatingReplicas
 
 DeploymentCondition
   string: message reason status! type!
   time: lastTransitionTime lastUpdateTime
 
-ReplicaSet (kind)
-  ReplicaSetSpec: spec
-  ReplicaSetStatus: status
+ReplicaSet (kind) -- keeps a number of pods of one template running
+  ReplicaSetSpec: spec -- what is wanted
+  ReplicaSetStatus: status -- what is the case, told by the system
 
-ReplicaSetSpec
-  meta.LabelSelector: selector!
-  int32: minReadySeconds replicas
-  core.PodTemplateSpec: template
+ReplicaSetSpec -- how many pods, and which ones
+  meta.LabelSelector: selector! -- which pods are its own; may not change
+  int32: minReadySeconds -- how long a pod must be ready to count as available
+  int32: replicas -- how many pods to keep
+  core.PodTemplateSpec: template -- the pods it makes
 
-ReplicaSetStatus
+ReplicaSetStatus -- what has become of a ReplicaSet
   int32: availableReplicas fullyLabeledReplicas readyReplicas replicas! terminatingReplicas
   [ReplicaSetCondition]: conditions (map type)
   int64: observedGeneration
@@ -49,11 +57,11 @@ ReplicaSetCondition
   string: message reason status! type!
   time: lastTransitionTime
 
-DaemonSet (kind)
-  DaemonSetSpec: spec
-  DaemonSetStatus: status
+DaemonSet (kind) -- runs a pod on every node, or on some
+  DaemonSetSpec: spec -- what is wanted
+  DaemonSetStatus: status -- what is the case, told by the system
 
-DaemonSetSpec
+DaemonSetSpec -- which pods, and how they are replaced
   meta.LabelSelector: selector!
   core.PodTemplateSpec: template!
   int32: minReadySeconds revisionHistoryLimit
@@ -76,11 +84,11 @@ DaemonSetCondition
   string: message reason status! type!
   time: lastTransitionTime
 
-StatefulSet (kind)
-  StatefulSetSpec: spec
-  StatefulSetStatus: status
+StatefulSet (kind) -- keeps pods that have names and storage of their own
+  StatefulSetSpec: spec -- what is wanted
+  StatefulSetStatus: status -- what is the case, told by the system
 
-StatefulSetSpec
+StatefulSetSpec -- how many pods, with which storage, and how they are replaced
   meta.LabelSelector: selector!
   core.PodTemplateSpec: template!
   int32: minReadySeconds replicas revisionHistoryLimit
@@ -114,7 +122,7 @@ StatefulSetCondition
   string: message reason status! type!
   time: lastTransitionTime
 
-ControllerRevision (kind)
+ControllerRevision (kind) -- a template as it once was
   int64: revision!
   raw: data
 """

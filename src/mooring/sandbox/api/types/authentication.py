@@ -3,44 +3,44 @@
 PACKAGE = "io.k8s.api.authentication.v1"
 
 SHAPES = """
-TokenReview (kind)
-  TokenReviewSpec: spec!
-  TokenReviewStatus: status
+TokenReview (kind) -- asks whose token this is
+  TokenReviewSpec: spec! -- what is wanted
+  TokenReviewStatus: status -- what is the case, told by the system
 
-TokenReviewSpec
+TokenReviewSpec -- the token
   string: token!
   [string]: audiences
 
-TokenReviewStatus
+TokenReviewStatus -- whose it is, or why it is nobody's
   [string]: audiences
   bool: authenticated
   string: error
   UserInfo: user
 
-UserInfo
+UserInfo -- a user, as authentication found it
   {[string]}: extra
   [string]: groups
   string: uid username
 
-SelfSubjectReview (kind)
-  SelfSubjectReviewStatus: status
+SelfSubjectReview (kind) -- asks who one is
+  SelfSubjectReviewStatus: status -- what is the case, told by the system
 
 SelfSubjectReviewStatus
   UserInfo: userInfo
 
-TokenRequest (kind)
-  TokenRequestSpec: spec
-  TokenRequestStatus: status
+TokenRequest (kind) -- asks for a token of a service account
+  TokenRequestSpec: spec -- what is wanted
+  TokenRequestStatus: status -- what is the case, told by the system
 
-TokenRequestSpec
+TokenRequestSpec -- for whom, for how long
   [string]: audiences
   BoundObjectReference: boundObjectRef
   int64: expirationSeconds
 
-BoundObjectReference
+BoundObjectReference -- the object whose end ends the token
   string: apiVersion kind name uid
 
-TokenRequestStatus
+TokenRequestStatus -- the token
   time: expirationTimestamp
   string: token
 """

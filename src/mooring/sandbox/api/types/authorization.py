@@ -3,18 +3,18 @@
 PACKAGE = "io.k8s.api.authorization.v1"
 
 SHAPES = """
-SelfSubjectAccessReview (kind)
-  SelfSubjectAccessReviewSpec: spec!
-  SubjectAccessReviewStatus: status
+SelfSubjectAccessReview (kind) -- asks whether one may do something
+  SelfSubjectAccessReviewSpec: spec! -- what is wanted
+  SubjectAccessReviewStatus: status -- what is the case, told by the system
 
 SelfSubjectAccessReviewSpec
   NonResourceAttributes: nonResourceAttributes
   ResourceAttributes: resourceAttributes
 
-NonResourceAttributes
+NonResourceAttributes -- a verb on a path
   string: path verb
 
-ResourceAttributes
+ResourceAttributes -- a verb on a resource
   FieldSelectorAttributes: fieldSelector
   string: group name namespace resource subresource verb version
   LabelSelectorAttributes: labelSelector
@@ -27,13 +27,13 @@ LabelSelectorAttributes
   string: rawSelector
   [meta.LabelSelectorRequirement]: requirements
 
-SubjectAccessReviewStatus
+SubjectAccessReviewStatus -- yes or no, and why
   bool: allowed! denied
   string: evaluationError reason
 
-SubjectAccessReview (kind)
-  SubjectAccessReviewSpec: spec!
-  SubjectAccessReviewStatus: status
+SubjectAccessReview (kind) -- asks whether somebody may do something
+  SubjectAccessReviewSpec: spec! -- what is wanted
+  SubjectAccessReviewStatus: status -- what is the case, told by the system
 
 SubjectAccessReviewSpec
   {[string]}: extra
@@ -42,13 +42,13 @@ SubjectAccessReviewSpec
   ResourceAttributes: resourceAttributes
   string: uid user
 
-LocalSubjectAccessReview (kind)
-  SubjectAccessReviewSpec: spec!
-  SubjectAccessReviewStatus: status
+LocalSubjectAccessReview (kind) -- asks whether somebody may do something in one namespace
+  SubjectAccessReviewSpec: spec! -- what is wanted
+  SubjectAccessReviewStatus: status -- what is the case, told by the system
 
-SelfSubjectRulesReview (kind)
-  SelfSubjectRulesReviewSpec: spec!
-  SubjectRulesReviewStatus: status
+SelfSubjectRulesReview (kind) -- asks what one may do in a namespace
+  SelfSubjectRulesReviewSpec: spec! -- what is wanted
+  SubjectRulesReviewStatus: status -- what is the case, told by the system
 
 SelfSubjectRulesReviewSpec
   string: namespace

@@ -3,14 +3,14 @@
 PACKAGE = "io.k8s.api.autoscaling.v1"
 
 SHAPES = """
-Scale (kind)
-  ScaleSpec: spec
-  ScaleStatus: status
+Scale (kind) -- the replicas of anything that has replicas
+  ScaleSpec: spec -- what is wanted
+  ScaleStatus: status -- what is the case, told by the system
 
-ScaleSpec
+ScaleSpec -- how many are wanted
   int32: replicas
 
-ScaleStatus
+ScaleStatus -- how many there are
   int32: replicas!
   string: selector
 """

@@ -3,14 +3,14 @@
 PACKAGE = "io.k8s.api.core.v1"
 
 SHAPES = """
-Namespace (kind)
-  NamespaceSpec: spec
-  NamespaceStatus: status
+Namespace (kind) -- a room for names
+  NamespaceSpec: spec -- what is wanted
+  NamespaceStatus: status -- what is the case, told by the system
 
-NamespaceSpec
+NamespaceSpec -- what is decided about a namespace
   [string]: finalizers
 
-NamespaceStatus
+NamespaceStatus -- what has become of a namespace
   [NamespaceCondition]: conditions (map type)
   string: phase
 
@@ -18,32 +18,32 @@ NamespaceCondition
   string: message reason status! type!
   time: lastTransitionTime
 
-ConfigMap (kind)
-  {bytes}: binaryData
-  {string}: data
-  bool: immutable
+ConfigMap (kind) -- configuration, as named texts
+  {bytes}: binaryData -- bytes
+  {string}: data -- texts
+  bool: immutable -- may never change
 
-Secret (kind)
-  {bytes}: data
-  bool: immutable
-  {string}: stringData
-  string: type
+Secret (kind) -- passwords, tokens and keys, as named bytes
+  {bytes}: data -- bytes, in base64
+  bool: immutable -- may never change
+  {string}: stringData -- texts to be added to data; never shown
+  string: type -- what it holds
 
-ServiceAccount (kind)
+ServiceAccount (kind) -- who the processes of a pod are to the API
   bool: automountServiceAccountToken
   [LocalObjectReference]: imagePullSecrets
   [ObjectReference]: secrets (map name)
 
-ResourceQuota (kind)
-  ResourceQuotaSpec: spec
-  ResourceQuotaStatus: status
+ResourceQuota (kind) -- how much a namespace may hold
+  ResourceQuotaSpec: spec -- what is wanted
+  ResourceQuotaStatus: status -- what is the case, told by the system
 
-ResourceQuotaSpec
+ResourceQuotaSpec -- the most of each thing
   {quantity}: hard
   ScopeSelector: scopeSelector
   [string]: scopes
 
-ResourceQuotaStatus
+ResourceQuotaStatus -- the most of each thing, and how much there is
   {quantity}: hard used
 
 ScopeSelector (atomic)
@@ -53,17 +53,17 @@ ScopedResourceSelectorRequirement
   string: operator! scopeName!
   [string]: values
 
-LimitRange (kind)
-  LimitRangeSpec: spec
+LimitRange (kind) -- bounds and defaults for what pods of a namespace ask for
+  LimitRangeSpec: spec -- what is wanted
 
 LimitRangeSpec
   [LimitRangeItem]: limits!
 
-LimitRangeItem
+LimitRangeItem -- the bounds of one kind of thing
   string: type!
   {quantity}: default defaultRequest max maxLimitRequestRatio min
 
-Event (kind)
+Event (kind) -- something that happened to an object
   ObjectReference: involvedObject! related
   string: action message reason reportingComponent reportingInstance type
   int32: count
@@ -72,17 +72,17 @@ Event (kind)
   EventSeries: series
   EventSource: source
 
-EventSeries
+EventSeries -- how often it happened again
   int32: count
   microtime: lastObservedTime
 
-EventSource
+EventSource -- who says so
   string: component host
 
-ObjectReference (atomic)
+ObjectReference (atomic) -- an object, by name
   string: apiVersion fieldPath kind name namespace resourceVersion uid
 
-LocalObjectReference (atomic)
+LocalObjectReference (atomic) -- an object in the same namespace
   string: name
 
 TypedLocalObjectReference (atomic)

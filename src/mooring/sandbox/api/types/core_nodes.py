@@ -3,39 +3,42 @@
 PACKAGE = "io.k8s.api.core.v1"
 
 SHAPES = """
-Node (kind)
-  NodeSpec: spec
-  NodeStatus: status
+Node (kind) -- a machine that runs pods
+  NodeSpec: spec -- what is wanted
+  NodeStatus: status -- what is the case, told by the system
 
-NodeSpec
+NodeSpec -- what is decided about a node
+  string: podCIDR -- addresses for its pods
+  [string]: podCIDRs (set) -- addresses for its pods
+  string: providerID -- the machine's id at its provider
+  [Taint]: taints -- what pods must tolerate to be here
+  bool: unschedulable -- no new pods
   NodeConfigSource: configSource
-  string: externalID podCIDR providerID
-  [string]: podCIDRs (set)
-  [Taint]: taints
-  bool: unschedulable
+  string: externalID
 
-NodeStatus
-  [NodeAddress]: addresses (map type)
-  {quantity}: allocatable capacity
-  [NodeCondition]: conditions (map type)
+NodeStatus -- what a node is and has, told by its kubelet
+  [NodeAddress]: addresses (map type) -- where it can be reached
+  {quantity}: allocatable -- what of it pods may use
+  {quantity}: capacity -- all it has
+  [NodeCondition]: conditions (map type) -- what is so and what is not: Ready, MemoryPressure, DiskPressure...
+  [ContainerImage]: images -- images it has
+  NodeSystemInfo: nodeInfo -- the machine and its software
   NodeConfigStatus: config
   NodeDaemonEndpoints: daemonEndpoints
   [string]: declaredFeatures volumesInUse
   NodeFeatures: features
-  [ContainerImage]: images
-  NodeSystemInfo: nodeInfo
   string: phase
   [NodeRuntimeHandler]: runtimeHandlers
   [AttachedVolume]: volumesAttached
 
-NodeCondition
+NodeCondition -- one thing that is or is not so for a node, since when and why
   string: message reason status! type!
   time: lastHeartbeatTime lastTransitionTime
 
-NodeAddress
+NodeAddress -- an address of the node
   string: address! type!
 
-NodeSystemInfo
+NodeSystemInfo -- the machine and its software
   string: architecture! bootID! containerRuntimeVersion! kernelVersion! kubeProxyVersion! kubeletVersion! machineID!
   string: operatingSystem! osImage! systemUUID!
   NodeSwapStatus: swap
@@ -43,7 +46,7 @@ NodeSystemInfo
 NodeSwapStatus
   int64: capacity
 
-NodeDaemonEndpoints
+NodeDaemonEndpoints -- ports of the node's own services
   DaemonEndpoint: kubeletEndpoint
 
 DaemonEndpoint
@@ -69,14 +72,16 @@ NodeConfigStatus
 ConfigMapNodeConfigSource
   string: kubeletConfigKey! name! namespace! resourceVersion uid
 
-ContainerImage
+ContainerImage -- an image that the node has
   [string]: names
   int64: sizeBytes
 
-AttachedVolume
+AttachedVolume -- a volume attached to the node
   string: devicePath! name!
 
-Taint
-  string: effect! key! value
-  time: timeAdded
+Taint -- keeps pods that do not tolerate it away from the node
+  string: effect! -- NoSchedule, PreferNoSchedule or NoExecute
+  string: key! -- its key
+  time: timeAdded -- when a NoExecute taint was added
+  string: value -- its value
 """

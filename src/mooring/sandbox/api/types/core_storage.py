@@ -3,11 +3,11 @@
 PACKAGE = "io.k8s.api.core.v1"
 
 SHAPES = """
-PersistentVolume (kind)
-  PersistentVolumeSpec: spec
-  PersistentVolumeStatus: status
+PersistentVolume (kind) -- a piece of storage
+  PersistentVolumeSpec: spec -- what is wanted
+  PersistentVolumeStatus: status -- what is the case, told by the system
 
-PersistentVolumeSpec
+PersistentVolumeSpec -- where the storage is, and how it may be used
   [string]: accessModes mountOptions
   AWSElasticBlockStoreVolumeSource: awsElasticBlockStore
   AzureDiskVolumeSource: azureDisk
@@ -15,7 +15,7 @@ PersistentVolumeSpec
   {quantity}: capacity
   CephFSPersistentVolumeSource: cephfs
   CinderPersistentVolumeSource: cinder
-  ObjectReference: claimRef
+  ObjectReference: claimRef (granular)
   CSIPersistentVolumeSource: csi
   FCVolumeSource: fc
   FlexPersistentVolumeSource: flexVolume
@@ -36,22 +36,22 @@ PersistentVolumeSpec
   StorageOSPersistentVolumeSource: storageos
   VsphereVirtualDiskVolumeSource: vsphereVolume
 
-PersistentVolumeStatus
+PersistentVolumeStatus -- what has become of a volume
   time: lastPhaseTransitionTime
   string: message phase reason
 
 VolumeNodeAffinity
   NodeSelector: required
 
-PersistentVolumeClaim (kind)
-  PersistentVolumeClaimSpec: spec
-  PersistentVolumeClaimStatus: status
+PersistentVolumeClaim (kind) -- a wish for storage
+  PersistentVolumeClaimSpec: spec -- what is wanted
+  PersistentVolumeClaimStatus: status -- what is the case, told by the system
 
 PersistentVolumeClaimTemplate
   PersistentVolumeClaimSpec: spec!
   meta.ObjectMeta: metadata
 
-PersistentVolumeClaimSpec
+PersistentVolumeClaimSpec -- how much, of which class, used how
   [string]: accessModes
   TypedLocalObjectReference: dataSource
   TypedObjectReference: dataSourceRef
@@ -59,7 +59,7 @@ PersistentVolumeClaimSpec
   meta.LabelSelector: selector
   string: storageClassName volumeAttributesClassName volumeMode volumeName
 
-PersistentVolumeClaimStatus
+PersistentVolumeClaimStatus -- what has become of a claim
   [string]: accessModes
   {string}: allocatedResourceStatuses
   {quantity}: allocatedResources capacity
@@ -74,13 +74,13 @@ PersistentVolumeClaimCondition
 ModifyVolumeStatus
   string: status! targetVolumeAttributesClassName
 
-VolumeResourceRequirements
+VolumeResourceRequirements -- how much storage is needed
   {quantity}: limits requests
 
-LocalVolumeSource
+LocalVolumeSource -- a disk of one node
   string: fsType path!
 
-CSIPersistentVolumeSource
+CSIPersistentVolumeSource -- a volume of a CSI driver
   string: driver! fsType volumeHandle!
   SecretReference: controllerExpandSecretRef controllerPublishSecretRef nodeExpandSecretRef nodePublishSecretRef
   SecretReference: nodeStageSecretRef

@@ -3,7 +3,7 @@
 PACKAGE = "io.k8s.api.core.v1"
 
 SHAPES = """
-Volume
+Volume -- a directory that containers of a pod may mount
   string: name!
   AWSElasticBlockStoreVolumeSource: awsElasticBlockStore
   AzureDiskVolumeSource: azureDisk
@@ -36,44 +36,44 @@ Volume
   StorageOSVolumeSource: storageos
   VsphereVirtualDiskVolumeSource: vsphereVolume
 
-EmptyDirVolumeSource
+EmptyDirVolumeSource -- a directory that lives as long as the pod
   string: medium
   quantity: sizeLimit
 
-HostPathVolumeSource
+HostPathVolumeSource -- a path of the node
   string: path! type
 
-ConfigMapVolumeSource
+ConfigMapVolumeSource -- the entries of a ConfigMap as files
   int32: defaultMode
   [KeyToPath]: items
   string: name
   bool: optional
 
-SecretVolumeSource
+SecretVolumeSource -- the entries of a Secret as files
   int32: defaultMode
   [KeyToPath]: items
   bool: optional
   string: secretName
 
-KeyToPath
+KeyToPath -- which entry becomes which file
   string: key! path!
   int32: mode
 
-DownwardAPIVolumeSource
+DownwardAPIVolumeSource -- fields of the pod as files
   int32: defaultMode
   [DownwardAPIVolumeFile]: items
 
-DownwardAPIVolumeFile
+DownwardAPIVolumeFile -- a field of the pod as a file
   string: path!
   ObjectFieldSelector: fieldRef
   int32: mode
   ResourceFieldSelector: resourceFieldRef
 
-ProjectedVolumeSource
+ProjectedVolumeSource -- several sources in one directory
   int32: defaultMode
   [VolumeProjection]: sources
 
-VolumeProjection
+VolumeProjection -- one of the sources
   ClusterTrustBundleProjection: clusterTrustBundle
   ConfigMapProjection: configMap
   DownwardAPIProjection: downwardAPI
@@ -94,7 +94,7 @@ SecretProjection
 DownwardAPIProjection
   [DownwardAPIVolumeFile]: items
 
-ServiceAccountTokenProjection
+ServiceAccountTokenProjection -- a token of the pod's account, renewed before it ends
   string: audience path!
   int64: expirationSeconds
 
@@ -108,14 +108,14 @@ PodCertificateProjection
   int32: maxExpirationSeconds
   {string}: userAnnotations
 
-PersistentVolumeClaimVolumeSource
+PersistentVolumeClaimVolumeSource -- the volume of a claim in the same namespace
   string: claimName!
   bool: readOnly
 
-EphemeralVolumeSource
+EphemeralVolumeSource -- a claim that lives as long as the pod
   PersistentVolumeClaimTemplate: volumeClaimTemplate
 
-ImageVolumeSource
+ImageVolumeSource -- the files of an image
   string: pullPolicy reference
 
 AWSElasticBlockStoreVolumeSource
@@ -131,7 +131,7 @@ AzureFileVolumeSource
   string: secretName! shareName!
   bool: readOnly
 
-CSIVolumeSource
+CSIVolumeSource -- a volume of a CSI driver that lives as long as the pod
   string: driver! fsType
   LocalObjectReference: nodePublishSecretRef
   bool: readOnly
@@ -182,7 +182,7 @@ ISCSIVolumeSource
   [string]: portals
   LocalObjectReference: secretRef
 
-NFSVolumeSource
+NFSVolumeSource -- a directory of an NFS server
   string: path! server!
   bool: readOnly
 

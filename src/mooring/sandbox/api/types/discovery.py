@@ -3,20 +3,20 @@
 PACKAGE = "io.k8s.api.discovery.v1"
 
 SHAPES = """
-EndpointSlice (kind)
+EndpointSlice (kind) -- some of the addresses behind a service
   string: addressType!
   [Endpoint]: endpoints
   [EndpointPort]: ports
 
-Endpoint
-  [string]: addresses! (set)
+Endpoint -- one place that answers
+  [string]: addresses! (set; replace)
   EndpointConditions: conditions
   {string}: deprecatedTopology
   EndpointHints: hints
   string: hostname nodeName zone
   core.ObjectReference: targetRef
 
-EndpointConditions
+EndpointConditions -- is it ready, does it serve, is it ending
   bool: ready serving terminating
 
 EndpointHints

@@ -3,7 +3,7 @@
 PACKAGE = "io.k8s.api.events.v1"
 
 SHAPES = """
-Event (kind)
+Event (kind) -- something that happened to an object
   microtime: eventTime!
   string: action note reason reportingController reportingInstance type
   int32: deprecatedCount

@@ -3,7 +3,7 @@
 PACKAGE = "io.k8s.api.node.v1"
 
 SHAPES = """
-RuntimeClass (kind)
+RuntimeClass (kind) -- a way to run containers
   string: handler!
   Overhead: overhead
   Scheduling: scheduling

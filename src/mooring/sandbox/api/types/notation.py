@@ -29,8 +29,9 @@ from mooring.sandbox.api.schema import (
 )
 
 _HEADING = re.compile(r"(?P<name>\w+)(?: \((?P<options>[^)]*)\))?(?: -- (?P<description>.+))?$")
+_NAME = r"[A-Za-z$][\w$-]*!?"
 _FIELDS = re.compile(
-    r"  (?P<type>[^:]+): (?P<names>[\w$!.-]+(?: [\w$!-]+)*)(?: \((?P<options>[^)]*)\))?(?: -- (?P<description>.+))?$"
+    rf"  (?P<type>[^:]+): (?P<names>{_NAME}(?: {_NAME})*)(?: \((?P<options>[^)]*)\))?(?: -- (?P<description>.+))?$"
 )
 
 MICRO_TIME = Schema("string", "date-time", name="io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime")
@@ -180,14 +181,10 @@ def _with_options(schema: Schema, line: Field) -> Schema:
                 changes |= {"patch_key": "", "patch_replace": True}
             case "retain":
                 changes["patch_retain_keys"] = True
-            case "atomic":
-                changes["atomic_map"] = True
-            case "granular":
-                changes["atomic_map"] = False
+            case "atomic" | "granular":
+                changes["atomic_map"] = option == "atomic"
             case "default":
                 changes["default"] = value
-            case "whole":
-                changes["default"] = int(value)
             case _:
                 raise NotationError(f"unknown option {option!r} of {line.names}")
     return replace(schema, **changes)

@@ -3,21 +3,25 @@
 PACKAGE = "io.k8s.api.policy.v1"
 
 SHAPES = """
-PodDisruptionBudget (kind)
-  PodDisruptionBudgetSpec: spec
-  PodDisruptionBudgetStatus: status
+PodDisruptionBudget (kind) -- how many of some pods may be taken away at once
+  PodDisruptionBudgetSpec: spec -- what is wanted
+  PodDisruptionBudgetStatus: status -- what is the case, told by the system
 
-PodDisruptionBudgetSpec
-  int-or-string: maxUnavailable minAvailable
-  meta.LabelSelector: selector (replace)
-  string: unhealthyPodEvictionPolicy
+PodDisruptionBudgetSpec -- which pods, and how many of them must stay
+  int-or-string: maxUnavailable -- how many may be gone, as a number or a share
+  int-or-string: minAvailable -- how many must stay, as a number or a share
+  meta.LabelSelector: selector (replace) -- which pods
+  string: unhealthyPodEvictionPolicy -- may pods that are not ready go: IfHealthyBudget or AlwaysAllow
 
-PodDisruptionBudgetStatus
+PodDisruptionBudgetStatus -- how many may be taken away now
+  int32: currentHealthy -- how many are healthy
+  int32: desiredHealthy -- how many must stay healthy
+  {time}: disruptedPods -- pods being evicted, since when
+  int32: disruptionsAllowed -- how many may be evicted now
+  int32: expectedPods -- how many there should be
   [meta.Condition]: conditions (map type)
-  int32: currentHealthy desiredHealthy disruptionsAllowed expectedPods
-  {time}: disruptedPods
   int64: observedGeneration
 
-Eviction (kind)
-  meta.DeleteOptions: deleteOptions
+Eviction (kind) -- asks a pod to leave, if its budgets allow
+  meta.DeleteOptions: deleteOptions -- how the pod is deleted
 """

@@ -92,7 +92,8 @@ class SchemaWriter:
             return self._body(schema, builtin=builtin)
         extra = _extensions(schema) | _described(schema)
         extra.pop("x-kubernetes-map-type", None)  # the definition says it, unless this field has its own way
-        if schema.name and schema.atomic_map != LIBRARY.definitions()[name].atomic_map:
+        defined = LIBRARY.definitions().get(name)
+        if defined is not None and schema.atomic_map != defined.atomic_map:
             extra["x-kubernetes-map-type"] = "atomic" if schema.atomic_map else "granular"
         reference = self.reference(name)
         if self._version == 3 and extra:

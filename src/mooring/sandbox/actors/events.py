@@ -36,7 +36,7 @@ class Note:
     weight: Weight
     reason: str
     message: str
-    action: str = ""
+    action: str = ""  # what was being done; such notes are written and counted as events.k8s.io/v1 does
 
     @property
     def identity(self) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ class EventRecorder:
         told = self._told.get(note.identity)
         if told is not None:
             try:
-                await self._count(told)
+                await self._count(told, note)
                 return
             except ObjectNotFound:
                 del self._told[note.identity]  # events expire; say it anew
@@ -112,8 +112,11 @@ class EventRecorder:
         await self._client.create(EVENTS.raw(), body, body["metadata"]["namespace"])
         self._told[note.identity] = _Told(body["metadata"]["namespace"], body["metadata"]["name"], 1)
 
-    async def _count(self, told: _Told) -> None:
-        patch = {"count": told.count + 1, "lastTimestamp": format_time(self._clock.now())}
+    async def _count(self, told: _Told, note: Note) -> None:
+        now = self._clock.now()
+        patch: Object = {"count": told.count + 1, "lastTimestamp": format_time(now)}
+        if note.action:
+            patch = {"series": {"count": told.count + 1, "lastObservedTime": format_micro_time(now)}}
         await self._client.merge_patch(EVENTS.raw(), told.name, patch, told.namespace)
         told.count += 1
 
@@ -136,18 +139,14 @@ class EventRecorder:
             "type": note.weight,
             "reason": note.reason,
             "message": _shortened(note.message),
-            "source": {"component": self._component},
             "reportingComponent": self._component,
-            "reportingInstance": "",
-            "count": 1,
-            "firstTimestamp": format_time(now),
-            "lastTimestamp": format_time(now),
         }
         if note.action:
-            event["action"] = note.action
-            event["eventTime"] = format_micro_time(now)
-            event["reportingInstance"] = self._component
-        return event
+            instance = f"{self._component}-sandbox"
+            newer = {"action": note.action, "eventTime": format_micro_time(now), "reportingInstance": instance}
+            return {**event, **newer, "source": {}}
+        stamps = {"firstTimestamp": format_time(now), "lastTimestamp": format_time(now), "count": 1}
+        return {**event, **stamps, "source": {"component": self._component}, "reportingInstance": ""}
 
 
 def _shortened(message: str) -> str:

@@ -3,18 +3,21 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from mooring import __version__
 from mooring.clock import Clock, Entropy
-from mooring.control.fleet import Fleet
+from mooring.control.fleet import Fleet, is_fresh
 from mooring.control.leadership import Leadership
 from mooring.control.loop import ReconcileLoop
+from mooring.control.metrics import CACHE_FRESH, CACHE_OBJECTS, LEADING
 from mooring.control.pools import PoolReconciler
 from mooring.control.reading import ReadSide
 from mooring.control.switches import Switches
 from mooring.control.timeouts import Timeouts, assert_order
 from mooring.kube.client import KubeClient
+from mooring.kube.reflector import Reflector
 from mooring.ledger.port import Ledger
 
 COALESCE_SECONDS = 0.05
@@ -52,6 +55,7 @@ class Mooring:
 
     async def run(self) -> None:
         """Watch, lead when it is our turn, and reconcile."""
+        self._expose_metrics()
         async with asyncio.TaskGroup() as group:
             group.create_task(self.fleet.run())
             group.create_task(self.leadership.run())
@@ -86,6 +90,12 @@ class Mooring:
             }
         return {"caches": caches, "leader": self.leadership.leader_id, "leading": self.leadership.leading}
 
+    def _expose_metrics(self) -> None:
+        LEADING.set_function(lambda: float(self.leadership.leading))
+        for name, reflector in self.fleet.reflectors.items():
+            CACHE_OBJECTS.labels(name).set_function(partial(_length, reflector))
+            CACHE_FRESH.labels(name).set_function(partial(_freshness, reflector))
+
     def _may_act(self) -> bool:
         return self.fleet.synced and self.leadership.leading
 
@@ -98,3 +108,11 @@ class Mooring:
             case "node":
                 for pool_key in self.fleet.pools:
                     self._pool_loop.queue.add_after(pool_key, NODE_COALESCE_SECONDS)
+
+
+def _length(reflector: Reflector[Any]) -> float:
+    return float(len(reflector.cache))
+
+
+def _freshness(reflector: Reflector[Any]) -> float:
+    return float(is_fresh(reflector.health))

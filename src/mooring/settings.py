@@ -16,7 +16,7 @@ class Settings:
     host: Annotated[str, "Address the API and the dashboard listen on."] = "127.0.0.1"
     port: Annotated[int, "Port the API and the dashboard listen on."] = 8080
     state: Annotated[Path, "Folder for tokens, the embedded cluster and the embedded database."] = Path(".state")
-    database: Annotated[str, "PostgreSQL URL; empty starts the embedded server under the state folder."] = ""
+    database: Annotated[str, "PostgreSQL URL; serve needs one, up starts a server of its own without."] = ""
     database_connections: Annotated[int, "Most connections to PostgreSQL."] = 10
     kubeconfig: Annotated[str, "Kubeconfig file; empty means $KUBECONFIG, ~/.kube/config or the pod's own account."] = (
         ""

@@ -66,7 +66,7 @@ class Fleet:
     @property
     def fresh(self) -> bool:
         """Whether nothing destructive needs to fear an old view: synced, and no watch is silent or failing."""
-        return self.synced and all(_is_fresh(reflector.health) for reflector in self._reflectors.values())
+        return self.synced and all(is_fresh(reflector.health) for reflector in self._reflectors.values())
 
     @property
     def pod_version(self) -> int:
@@ -139,6 +139,7 @@ class Fleet:
             listener(kind, key)
 
 
-def _is_fresh(health: ReflectorHealth) -> bool:
+def is_fresh(health: ReflectorHealth) -> bool:
+    """Whether a cache follows its watch now."""
     age = health.last_event_age_seconds
     return health.watching and not health.last_error and age is not None and age < WATCH_SILENCE_SECONDS

@@ -1,0 +1,76 @@
+"""Planning time by the size of a pool: 1,000, 10,000 and 50,000 workers.
+
+    python benchmarks/reconcile.py
+
+Prints the CPU time of one pass of `plan_pool` (best of five), and the time a worker relative to the smallest size:
+a ratio near 1.0 means that planning grows linearly.
+"""
+
+import time
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+from mooring.model.node import Node
+from mooring.model.pool import Pool, PoolSpec
+from mooring.model.worker import Stamp, Worker
+from mooring.planning.placement import Placed
+from mooring.planning.pools import PoolSnapshot, plan_pool
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+SIZES = (1_000, 10_000, 50_000)
+BAR_MILLISECONDS = 100.0  # for 10,000 workers
+
+
+def fleet(size: int) -> PoolSnapshot:
+    """A mixed fleet: a third busy, some starting, some of an old template, on one node for every twenty workers."""
+    nodes = {f"node-{n}": Node(f"node-{n}", f"uid-{n}", unschedulable=n % 50 == 0) for n in range(size // 20)}
+    names = list(nodes)
+    workers = []
+    for slot in range(size):
+        ready = slot % 10 != 0
+        workers.append(
+            Worker(
+                namespace="bench",
+                name=f"pool-{slot}",
+                uid=f"pod-{slot}",
+                resource_version=str(slot),
+                pool="pool",
+                pool_uid="pool-uid",
+                created_at=NOW - timedelta(minutes=30),
+                spec_hash="old" if slot % 7 == 0 else "current",
+                node=names[slot % len(names)],
+                phase="Running",
+                ready=ready,
+                ready_since=NOW - timedelta(seconds=slot % 900) if ready else None,
+                stamp=Stamp("acme", f"claim-{slot}", slot, NOW) if slot % 3 == 0 else None,
+            )
+        )
+    spec = msgspec.convert({"warm": size // 3, "max": size * 2, "template": {}}, PoolSpec)
+    pool = Pool("bench", "pool", "pool-uid", 1, spec)
+    return PoolSnapshot(NOW, pool, "current", tuple(workers), nodes, Placed(nodes=len(nodes)))
+
+
+def main() -> None:
+    """Measure and print."""
+    print(f"{'workers':>8}  {'ms a pass':>10}  {'µs a worker':>12}  {'ratio':>6}")
+    base = 0.0
+    for size in SIZES:
+        snapshot = fleet(size)
+        best = min(_timed(snapshot) for _ in range(5))
+        each = best / size * 1e6
+        base = base or each
+        print(f"{size:>8}  {best * 1e3:>10.1f}  {each:>12.2f}  {each / base:>6.2f}")
+        if size == 10_000:
+            verdict = "holds" if best * 1e3 < BAR_MILLISECONDS else "MISSED"
+            print(f"          bar for 10,000: under {BAR_MILLISECONDS:.0f} ms, {verdict}")
+
+
+def _timed(snapshot: PoolSnapshot) -> float:
+    started = time.process_time()
+    plan_pool(snapshot)
+    return time.process_time() - started
+
+
+if __name__ == "__main__":
+    main()

@@ -1,10 +1,8 @@
 """Random faults by seed: when they stop, the cache equals a fresh list, and on the way it never went back."""
 
 import asyncio
-from typing import Any
 
 from mooring.clock import Entropy
-from mooring.kube.cache import Change
 from mooring.kube.reflector import Pace
 from mooring.sandbox.faults import (
     Answer,
@@ -26,6 +24,7 @@ from mooring.sandbox.faults import (
 )
 from mooring.sandbox.virtual import VirtualLoop, run_virtual
 from tests.kube.tiny_api import START, TinyApi, World
+from tests.kube.witness import Witness
 
 SEEDS = 60
 STORM_SECONDS = 900.0
@@ -52,38 +51,6 @@ EFFECTS: tuple[Effect, ...] = (
     SilenceStream(4),
     FailStream(5),
 )
-
-
-class Witness:
-    """Follows the changes a subscriber hears, and objects when they do not add up."""
-
-    def __init__(self) -> None:
-        self.held: dict[str, Any] = {}
-        self.newest: dict[str, int] = {}
-
-    def hear(self, change: Change[Any]) -> None:
-        item = change.new or change.old
-        assert item is not None
-        name = item.metadata.name
-        version = int(item.metadata.resource_version)
-        before = self.held.get(name)
-        match change.kind:
-            case "added":
-                assert before is None
-                assert version > self.newest.get(name, 0)
-                self.held[name] = item
-            case "modified":
-                assert change.old is before
-                assert before is not None
-                assert version > self.newest[name]
-                assert item.metadata.uid == before.metadata.uid
-                self.held[name] = item
-            case "deleted":
-                assert before is not None
-                assert version >= self.newest[name]
-                assert item.metadata.uid == before.metadata.uid
-                del self.held[name]
-        self.newest[name] = version
 
 
 async def stir(api: TinyApi, entropy: Entropy) -> None:
@@ -132,7 +99,7 @@ def storm(seed: int) -> tuple[str, dict[str, int]]:
             stirring.cancel()
             await world.clock.sleep(CALM_SECONDS)
             assert world.held == world.true
-            assert {name: item.metadata.resource_version for name, item in witness.held.items()} == world.true
+            assert witness.versions == world.true
             assert world.reflector.health.subscriber_failures == 0
             assert world.reflector.health.last_error == ""
             before = len(world.transport.calls)

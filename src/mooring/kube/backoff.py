@@ -1,23 +1,12 @@
 """How long to wait before trying again: full jitter under a ceiling that doubles (rule 18)."""
 
-from typing import Final
-
 from mooring.clock import Entropy
-
-FIRST_CEILING_SECONDS: Final = 0.8
-LAST_CEILING_SECONDS: Final = 30.0
 
 
 class Backoff:
     """Waits of one caller. `reset` it after a success."""
 
-    def __init__(
-        self,
-        entropy: Entropy,
-        *,
-        first_seconds: float = FIRST_CEILING_SECONDS,
-        last_seconds: float = LAST_CEILING_SECONDS,
-    ) -> None:
+    def __init__(self, entropy: Entropy, *, first_seconds: float = 0.8, last_seconds: float = 30.0) -> None:
         self._entropy = entropy
         self._first_seconds = first_seconds
         self._last_seconds = last_seconds

@@ -52,6 +52,7 @@ class Pace:
         600.0,
     )  # asked of the server; random, so that watches do not end together
     relist_seconds: float = 3600.0  # a list now and then finds what a watch has lost
+    retry_seconds: tuple[float, float] = (0.8, 30.0)  # the first and the last ceiling of the wait after a failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,8 @@ class Reflector(Generic[T]):
         self._field_selector = field_selector
         self._page_size = page_size
         self._pace = pace
-        self._backoff = Backoff(entropy)
+        first, last = pace.retry_seconds
+        self._backoff = Backoff(entropy, first_seconds=first, last_seconds=last)
         self._subscribers: list[Callable[[Change[T]], None]] = []
         self._synced = asyncio.Event()
         self._position = 0

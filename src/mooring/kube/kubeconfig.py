@@ -28,10 +28,9 @@ class Kubeconfig:
     def target(self, context: str = "") -> Target:
         """Where a context leads; the current one when none is named."""
         name = context or self.current_context
-        if not name:
-            raise self._unusable("current-context is empty", self._choice("a context", self.contexts))
         if name not in self.contexts:
-            raise self._unusable(f"there is no context {name!r}", self._choice("a context", self.contexts))
+            source = "the context asked for" if context else "current-context"
+            raise self._no_context(f"{source} is {name!r}, which no file has" if name else f"{source} is empty")
         chosen = self.contexts[name]
         cluster = self._named(chosen, "cluster", self.clusters)
         user = self._named(chosen, "user", self.users) if chosen.has("user") else None
@@ -54,9 +53,10 @@ class Kubeconfig:
     def _choice(self, what: str, names: Mapping[str, Entry]) -> str:
         return f"name {what}, one of: {', '.join(sorted(names))}" if names else f"add {what}; there is none at all"
 
-    def _unusable(self, what: str, fix: str) -> Misconfigured:
+    def _no_context(self, what: str) -> Misconfigured:
         files = ", ".join(map(str, self.files))
-        return Misconfigured(f"kubeconfig {files}: {what}", fix=fix, detail={"file": files, "field": "current-context"})
+        detail = {"file": files, "field": "current-context"}
+        return Misconfigured(f"kubeconfig {files}: {what}", fix=self._choice("a context", self.contexts), detail=detail)
 
 
 def load_kubeconfig(path: str | Path = "", environment: Mapping[str, str] = os.environ) -> Kubeconfig:
@@ -141,16 +141,18 @@ def _server(cluster: Entry) -> str:
 
 
 def _trust(cluster: Entry) -> Trust:
-    insecure = cluster.flag("insecure-skip-tls-verify")
-    authority = cluster.content("certificate-authority")
-    if insecure and authority:
-        raise cluster.wrong(
-            "insecure-skip-tls-verify", "is true although there is a certificate authority", "remove one of the two"
-        )
-    trust = Trust(authority, not insecure, cluster.text("tls-server-name"))
-    try:
-        client_context(trust, None)
-    except Misconfigured as error:
-        field = cluster.source_of("certificate-authority")
-        raise cluster.wrong(field, f"is of no use: {error.message}", error.fix) from error
+    trust = Trust(
+        authority=cluster.content("certificate-authority"),
+        verify=not cluster.flag("insecure-skip-tls-verify"),
+        server_name=cluster.text("tls-server-name"),
+    )
+    if trust.authority and not trust.verify:
+        what = "is true although there is a certificate authority"
+        raise cluster.wrong("insecure-skip-tls-verify", what, "remove one of the two")
+    if trust.authority:
+        try:
+            client_context(trust, None)
+        except Misconfigured as error:
+            field = cluster.source_of("certificate-authority")
+            raise cluster.wrong(field, f"is of no use: {error.message}", error.fix) from error
     return trust

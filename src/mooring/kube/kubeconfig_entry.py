@@ -49,14 +49,15 @@ class Entry:
         value = self.fields.get(field)
         if not isinstance(value, dict):
             raise self.wrong(field, "is no map", "write `name: value` pairs below it")
-        return Entry(self.file, f"{self.where}.{field}", value)
+        return Entry(self.file, self._place(field), value)
 
     def parts(self, field: str) -> tuple["Entry", ...]:
         """The maps of a list inside this one."""
         value = self.fields.get(field) or []
         if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
             raise self.wrong(field, "is no list of maps", "write a list of `name: value` pairs")
-        return tuple(Entry(self.file, f"{self.where}.{field}[{index}]", item) for index, item in enumerate(value))
+        place = self._place(field)
+        return tuple(Entry(self.file, f"{place}[{index}]", item) for index, item in enumerate(value))
 
     def path(self, field: str) -> Path:
         """A path; a relative one starts at the folder of the kubeconfig."""
@@ -85,6 +86,9 @@ class Entry:
 
     def wrong(self, field: str, what: str, fix: str) -> Misconfigured:
         """The error for a field."""
-        place = f"{self.where}.{field}" if self.where else field
+        place = self._place(field)
         detail = {"file": str(self.file), "field": place}
         return Misconfigured(f"kubeconfig {self.file}: {place} {what}", fix=fix, detail=detail)
+
+    def _place(self, field: str) -> str:
+        return f"{self.where}.{field}" if self.where else field

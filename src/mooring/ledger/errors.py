@@ -19,7 +19,7 @@ _AWAY = (
     pg.PostgresSystemError,
     pg.ObjectNotInPrerequisiteStateError,
     pg.ReadOnlySQLTransactionError,
-    pg.TargetServerAttributeNotMatched,
+    pg.InternalClientError,  # also for a connection that was told of its end and has not closed yet
     *RETRYABLE,
 )
 _MISCONFIGURED = (

@@ -196,9 +196,16 @@ class EmbeddedServer:
                 await connection.close()
 
     async def _stop_predecessor(self) -> None:
-        """A server left by a Mooring that was killed: it is ours by the folder's lock, so it goes."""
+        """A server left by a Mooring that was killed is ours by the folder's lock: it goes.
+
+        A process that merely got its number later is left alone, but PostgreSQL would take it for the old server.
+        """
         pid = postmaster.recorded_pid(self._folder.data)
-        if pid is not None and not await postmaster.stop(pid, self._folder.data, self._clock):
+        if pid is None:
+            return
+        if not postmaster.serves(pid, self._folder.data):
+            (self._folder.data / "postmaster.pid").unlink(missing_ok=True)
+        elif not await postmaster.stop(pid, self._folder.data, self._clock):
             raise Misconfigured(
                 f"a PostgreSQL server (process {pid}) of this folder does not stop", fix=f"kill -9 {pid}"
             )

@@ -101,10 +101,14 @@ class Database:
 
     async def _once(self, work: Callable[[Connection], Awaitable[T]], single: bool) -> T:
         async with self._pool.acquire() as connection:
-            if single:
-                return await work(connection)
-            async with connection.transaction():
-                return await work(connection)
+            try:
+                if single:
+                    return await work(connection)
+                async with connection.transaction():
+                    return await work(connection)
+            except asyncpg.InternalClientError:
+                connection.terminate()
+                raise
 
     async def _initialise(self, connection: Connection) -> None:
         await _set_codecs(connection)

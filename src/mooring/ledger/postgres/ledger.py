@@ -76,8 +76,10 @@ class PostgresLedger:
         await self._database.fetch(_SQL["notify"], channel.value, payload)
 
     async def close(self) -> None:
-        await self._notifications.stop()
-        await self._database.close()
+        try:
+            await self._notifications.stop()
+        finally:
+            await self._database.close()
 
     async def _prepare(self, clock: Clock) -> None:
         connection = await self._database.connect_first()

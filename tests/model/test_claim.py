@@ -42,8 +42,8 @@ def claim(state: ClaimState, *, epoch: int = 5, previous_epoch: int | None = Non
 
 
 def test_every_state_is_waiting_live_or_ended() -> None:
-    assert ENDED | OPEN == frozenset(ClaimState) and not ENDED & OPEN
-    assert OPEN - LIVE == {ClaimState.QUEUED}
+    assert frozenset(ClaimState) == ENDED | OPEN and not ENDED & OPEN
+    assert {ClaimState.QUEUED} == OPEN - LIVE
     assert set(TRANSITIONS) == set(ClaimState)
 
 

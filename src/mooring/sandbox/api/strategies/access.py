@@ -65,7 +65,8 @@ class RoleBindingStrategy(PlainStrategy):
     def validate_update(self, new: Object, old: Object, subresource: str, context: Context) -> Sequence[Cause]:
         wrong = list(self._wrong(new))
         if new["roleRef"] != old["roleRef"]:
-            reference = {name: new["roleRef"].get(name, "") for name in ("apiGroup", "kind", "name")}
+            fields = {"APIGroup": "apiGroup", "Kind": "kind", "Name": "name"}
+            reference = {go: new["roleRef"].get(name, "") for go, name in fields.items()}
             wrong.append(invalid("roleRef", reference, "cannot change roleRef"))
         return wrong
 

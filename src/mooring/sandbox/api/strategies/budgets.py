@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from mooring.sandbox.api.causes import invalid, not_supported
-from mooring.sandbox.api.kinds import Object
+from mooring.sandbox.api.kinds import Context, Object
 from mooring.sandbox.api.status import Cause
-from mooring.sandbox.api.strategies.selection import wrong_selector
+from mooring.sandbox.api.strategies.selection import as_shown, wrong_selector
 from mooring.sandbox.api.strategies.split import SplitStrategy
 from mooring.sandbox.api.strategies.workloads import wrong_count, wrong_over_all, wrong_share
 
@@ -13,14 +13,20 @@ _COUNTS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPo
 _POLICIES = ("AlwaysAllow", "IfHealthyBudget")
 
 
+def _as_go_struct(spec: Object) -> Object:
+    names = ("minAvailable", "selector", "maxUnavailable", "unhealthyPodEvictionPolicy")
+    shown = {name[0].upper() + name[1:]: spec.get(name) for name in names}
+    return {**shown, "Selector": as_shown(spec.get("selector"))}
+
+
 class BudgetStrategy(SplitStrategy):
-    def initial_status(self, new: Object) -> Object:
+    def initial_status(self, new: Object, context: Context) -> Object:
         return dict.fromkeys(_COUNTS, 0)
 
     def wrong(self, new: Object) -> Iterator[Cause]:
         spec = new.setdefault("spec", {})
         if "minAvailable" in spec and "maxUnavailable" in spec:
-            yield invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set")
+            yield invalid("spec", _as_go_struct(spec), "minAvailable and maxUnavailable cannot be both set")
         for name in ("minAvailable", "maxUnavailable"):
             if name in spec:
                 yield from wrong_share(f"spec.{name}", spec[name])

@@ -9,7 +9,7 @@ from mooring.sandbox.api.names import label_key, label_value
 from mooring.sandbox.api.status import Cause
 from mooring.sandbox.api.strategies.resources import canonical_resources, wrong_quantity
 from mooring.sandbox.api.strategies.scheduling import TAINT_EFFECTS
-from mooring.sandbox.api.strategies.split import SplitStrategy, keep
+from mooring.sandbox.api.strategies.split import SplitStrategy, keep, show_times
 
 _HIGHEST_USER_PRIORITY = 1_000_000_000
 _SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
@@ -28,6 +28,7 @@ class NodeStrategy(SplitStrategy):
 
     def keep_on_status_update(self, new: Object, old: Object) -> None:
         _default_node_status(new["status"])
+        show_times(new["status"].get("conditions"), "lastHeartbeatTime", "lastTransitionTime")
 
     def wrong(self, new: Object) -> Iterator[Cause]:
         yield from _wrong_taints("metadata.taints", new["spec"].get("taints") or [])
@@ -60,7 +61,7 @@ class NamespaceStrategy(SplitStrategy):
         if _FINALIZER not in finalizers:
             finalizers.append(_FINALIZER)
 
-    def initial_status(self, new: Object) -> Object:
+    def initial_status(self, new: Object, context: Context) -> Object:
         return {"phase": "Active"}
 
     def prepare_update(self, new: Object, old: Object, subresource: str, context: Context) -> None:
@@ -80,6 +81,7 @@ class NamespaceStrategy(SplitStrategy):
 class PriorityClassStrategy(PlainStrategy):
     def prepare_create(self, new: Object, context: Context) -> None:
         new.setdefault("value", 0)
+        new["metadata"]["generation"] = 1
         new["preemptionPolicy"] = new.get("preemptionPolicy") or "PreemptLowerPriority"
 
     def prepare_update(self, new: Object, old: Object, subresource: str, context: Context) -> None:
@@ -124,7 +126,7 @@ _NODE_INFO = (
 
 def _wrong_capacity(status: dict[str, Any]) -> Iterator[Cause]:
     for name, quantity in (status.get("capacity") or {}).items():
-        yield from wrong_quantity(f"status.capacity[{name}]", name, quantity)
+        yield from wrong_quantity(f"status.capacity.{name}", name, quantity)
 
 
 def _wrong_taints(path: str, taints: list[dict[str, Any]]) -> Iterator[Cause]:

@@ -37,19 +37,22 @@ class EndpointSliceStrategy(PlainStrategy):
         for port in new["ports"] or ():
             port.setdefault("name", "")
             port.setdefault("protocol", "TCP")
+        for endpoint in new["endpoints"] or ():
+            endpoint.setdefault("conditions", {})
         new["metadata"]["generation"] = 1
 
     def prepare_update(self, new: Object, old: Object, subresource: str, context: Context) -> None:
         generation = old["metadata"].get("generation", 1)
         self.prepare_create(new, context)
         changed = any(new.get(name) != old.get(name) for name in ("endpoints", "ports", "addressType"))
+        changed = changed or new["metadata"].get("labels") != old["metadata"].get("labels")
         new["metadata"]["generation"] = generation + 1 if changed else generation
 
     def validate_create(self, new: Object, context: Context) -> Sequence[Cause]:
         return list(_wrong_slice(new))
 
     def validate_update(self, new: Object, old: Object, subresource: str, context: Context) -> Sequence[Cause]:
-        wrong = list(_wrong_slice(new))
+        wrong = list(_wrong_slice(new, endpoints_changed=new.get("endpoints") != old.get("endpoints")))
         if new.get("addressType") != old.get("addressType"):
             wrong.append(immutable("addressType", new.get("addressType")))
         return wrong
@@ -66,14 +69,14 @@ def _wrong_lease(spec: dict[str, Any]) -> Iterator[Cause]:
         yield forbidden("spec.preferredHolder", "may only be specified if `strategy` is defined")
 
 
-def _wrong_slice(endpoint_slice: Object) -> Iterator[Cause]:
+def _wrong_slice(endpoint_slice: Object, *, endpoints_changed: bool = True) -> Iterator[Cause]:
     kind = endpoint_slice.get("addressType") or ""
     if not kind:
         yield required("addressType")
     elif kind not in _ADDRESS_TYPES:
         yield not_supported("addressType", kind, _ADDRESS_TYPES)
     yield from _wrong_ports(endpoint_slice.get("ports") or [])
-    endpoints = endpoint_slice.get("endpoints") or []
+    endpoints = endpoint_slice.get("endpoints") or [] if endpoints_changed else []
     if len(endpoints) > _MOST_ENDPOINTS:
         yield too_many("endpoints", len(endpoints), _MOST_ENDPOINTS)
         return

@@ -33,7 +33,7 @@ def wrong_success_policy(path: str, spec: dict[str, Any]) -> Iterator[Cause]:
     if policy is None:
         return
     if spec.get("completionMode") != "Indexed":
-        yield invalid(path, policy, "requires indexed completion mode")
+        yield invalid(path, _as_go_struct(policy), "requires indexed completion mode")
         return
     rules = policy.get("rules") or []
     if not rules:
@@ -103,6 +103,11 @@ def _wrong_exit_codes(path: str, codes: dict[str, Any], names: set[Any]) -> Iter
 def _listed(choices: tuple[str, ...]) -> str:
     quoted = " ".join(f'"{choice}"' for choice in choices)
     return f"[{quoted}]"
+
+
+def _as_go_struct(policy: dict[str, Any]) -> dict[str, Any]:
+    fields = {"SucceededIndexes": "succeededIndexes", "SucceededCount": "succeededCount"}
+    return {"Rules": [{go: rule.get(name) for go, name in fields.items()} for rule in policy.get("rules") or ()]}
 
 
 def _unvalued(path: str, told: str) -> Cause:

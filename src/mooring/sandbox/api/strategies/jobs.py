@@ -5,16 +5,16 @@ from typing import Any
 
 from mooring.sandbox.api.causes import immutable, invalid, not_supported, required
 from mooring.sandbox.api.kinds import Context, Object
-from mooring.sandbox.api.names import dns_label
+from mooring.sandbox.api.names import dns_label, label_value
 from mooring.sandbox.api.patch import copy_json
 from mooring.sandbox.api.status import Cause
 from mooring.sandbox.api.strategies.job_policies import wrong_failure_policy, wrong_success_policy
 from mooring.sandbox.api.strategies.job_status import wrong_job_status
 from mooring.sandbox.api.strategies.pod_defaults import default_template
 from mooring.sandbox.api.strategies.pod_spec import wrong_template
-from mooring.sandbox.api.strategies.selection import matches, wrong_selector
-from mooring.sandbox.api.strategies.split import SplitStrategy, keep
-from mooring.sandbox.api.strategies.workloads import wrong_count
+from mooring.sandbox.api.strategies.selection import as_shown, matches, wrong_selector
+from mooring.sandbox.api.strategies.split import SplitStrategy, hide_zeros, keep, show_times
+from mooring.sandbox.api.strategies.workloads import sorted_labels, wrong_count
 
 _UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
@@ -32,7 +32,7 @@ _COUNTS = (
 _MODES = ("NonIndexed", "Indexed")
 _REPLACEMENTS = ("Failed", "TerminatingOrFailed")
 _CONCURRENCY = ("Allow", "Forbid", "Replace")
-_FIXED = ("selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
+_FIXED = ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
 _SCHEDULING = ("nodeSelector", "tolerations", "affinity", "schedulingGates")
 _LONGEST_CRON_NAME = 52
 
@@ -50,12 +50,21 @@ class JobStrategy(SplitStrategy):
         spec.setdefault("suspend", False)
         spec.setdefault("podReplacementPolicy", "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed")
         spec.setdefault("manualSelector", False)
-        labels = template["metadata"].get("labels")
-        if labels and not new["metadata"].get("labels"):
-            new["metadata"]["labels"] = dict(labels)
         for rule in (spec.get("podFailurePolicy") or {}).get("rules") or ():
             for pattern in rule.get("onPodConditions") or ():
                 pattern["status"] = pattern.get("status") or "True"
+
+    def prepare_create(self, new: Object, context: Context) -> None:
+        super().prepare_create(new, context)
+        _label_like_pods(new)
+
+    def prepare_update(self, new: Object, old: Object, subresource: str, context: Context) -> None:
+        super().prepare_update(new, old, subresource, context)
+        _label_like_pods(new)
+
+    def keep_on_status_update(self, new: Object, old: Object) -> None:
+        show_times(new["status"].get("conditions"), "lastProbeTime", "lastTransitionTime")
+        hide_zeros(new["status"], "active", "succeeded", "failed")
 
     def on_create(self, new: Object, context: Context) -> None:
         spec, metadata = new["spec"], new["metadata"]
@@ -79,9 +88,9 @@ class JobStrategy(SplitStrategy):
             yield required("spec.selector")
         else:
             yield from wrong_selector("spec.selector", selector)
-            if not matches(selector, labels):
-                told = "`selector` does not match template `labels`"
-                yield invalid("spec.template.metadata.labels", labels, told)
+        if not matches(selector, labels):
+            told = "`selector` does not match template `labels`"
+            yield invalid("spec.template.metadata.labels", sorted_labels(labels), told)
         if spec["completionMode"] == "Indexed" and (spec.get("completions") or 0) > 0:
             host = f"{name}-{spec['completions'] - 1}"
             if dns_label(host):
@@ -91,12 +100,11 @@ class JobStrategy(SplitStrategy):
     def wrong_update(self, new: Object, old: Object) -> Iterator[Cause]:
         spec, before = new["spec"], old["spec"]
         yield from _changed_completions(spec, before)
-        for name in _FIXED[:1]:
-            if spec.get(name) != before.get(name):
-                yield immutable(f"spec.{name}", spec.get(name))
+        if spec.get("selector") != before.get("selector"):
+            yield immutable("spec.selector", as_shown(spec.get("selector")))
         if spec["template"] != _changeable_template(spec["template"], old):
             yield immutable("spec.template", spec["template"])
-        for name in _FIXED[1:]:
+        for name in _FIXED:
             if spec.get(name) != before.get(name):
                 yield immutable(f"spec.{name}", spec.get(name))
 
@@ -128,7 +136,9 @@ class CronJobStrategy(SplitStrategy):
         job = spec["jobTemplate"]["spec"]
         yield from wrong_job_spec("spec.jobTemplate.spec", job)
         if job.get("selector") is not None:
-            yield invalid("spec.jobTemplate.spec.selector", job["selector"], "`selector` will be auto-generated")
+            yield invalid(
+                "spec.jobTemplate.spec.selector", as_shown(job["selector"]), "`selector` will be auto-generated"
+            )
         yield from wrong_count("spec", spec, "successfulJobsHistoryLimit", "failedJobsHistoryLimit")
 
     def validate_create(self, new: Object, context: Context) -> list[Cause]:
@@ -193,13 +203,20 @@ def _wrong_generated(job: Object) -> Iterator[Cause]:
     expected = {label: metadata.get("uid", "") for label in _UID_LABELS}
     expected |= {label: metadata.get("name", "") for label in _NAME_LABELS}
     for label in (_UID_LABELS[0], _NAME_LABELS[0], _UID_LABELS[1], _NAME_LABELS[1]):
-        path = "spec.template.metadata.labels"
+        path = f"spec.template.metadata.labels[{label}]"
         if label not in labels:
             yield required(path, f"must be '{expected[label]}'")
         elif labels[label] != expected[label]:
-            yield invalid(path, labels, f"must be '{expected[label]}'")
+            yield invalid(path, sorted_labels(labels), f"must be '{expected[label]}'")
     if not matches(spec["selector"], expected):
-        yield invalid("spec.selector", spec["selector"], "`selector` not auto-generated")
+        yield invalid("spec.selector", as_shown(spec["selector"]), "`selector` not auto-generated")
+
+
+def _label_like_pods(job: Object) -> None:
+    """A Job without labels wears those of its pods, the generated ones too, once these are known to be good."""
+    labels = job["spec"]["template"]["metadata"].get("labels")
+    if labels and not job["metadata"].get("labels") and not any(map(label_value, labels.values())):
+        job["metadata"]["labels"] = dict(labels)
 
 
 def _changed_completions(spec: dict[str, Any], before: dict[str, Any]) -> Iterator[Cause]:

@@ -28,7 +28,8 @@ def default_pod_spec(spec: dict[str, Any]) -> None:
     _fill(spec, "restartPolicy", "Always")
     _fill(spec, "schedulerName", "default-scheduler")
     spec.setdefault("securityContext", {})
-    spec.setdefault("terminationGracePeriodSeconds", 30)
+    if spec.setdefault("terminationGracePeriodSeconds", 30) < 0:
+        spec["terminationGracePeriodSeconds"] = 1
     account = spec.get("serviceAccountName") or spec.get("serviceAccount")
     if account:
         spec["serviceAccountName"] = spec["serviceAccount"] = account

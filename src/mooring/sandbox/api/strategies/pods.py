@@ -6,6 +6,7 @@ from typing import Any
 
 from mooring.sandbox.api.causes import forbidden, immutable, invalid
 from mooring.sandbox.api.kinds import Context, Object
+from mooring.sandbox.api.managed_fields import stamp
 from mooring.sandbox.api.names import dns_subdomain, label_key
 from mooring.sandbox.api.quantities import parse_quantity
 from mooring.sandbox.api.status import Cause
@@ -31,11 +32,11 @@ class PodStrategy(SplitStrategy):
     def defaults(self, new: Object) -> None:
         default_pod(new.setdefault("spec", {}))
 
-    def initial_status(self, new: Object) -> Object:
+    def initial_status(self, new: Object, context: Context) -> Object:
         status: Object = {"phase": "Pending", "qosClass": quality_of_service(new["spec"])}
         if new["spec"].get("schedulingGates"):
-            condition = {"type": "PodScheduled", "status": "False", "lastProbeTime": None, "lastTransitionTime": None}
-            status["conditions"] = [{**condition, "reason": "SchedulingGated", "message": _GATED}]
+            condition = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": _GATED}
+            status["conditions"] = [{**condition, "lastProbeTime": None, "lastTransitionTime": stamp(context.now)}]
         return status
 
     def prepare_update(self, new: Object, old: Object, subresource: str, context: Context) -> None:
@@ -50,6 +51,7 @@ class PodStrategy(SplitStrategy):
         for name in ("qosClass", "observedGeneration"):
             if name in before and not new["status"].get(name):
                 new["status"][name] = before[name]
+        _show_always_shown(new["status"])
 
     def wrong(self, new: Object) -> Iterator[Cause]:
         spec = new["spec"]
@@ -117,6 +119,21 @@ def quality_of_service(spec: dict[str, Any]) -> str:
 def _positive(amounts: dict[str, Any]) -> dict[str, Decimal]:
     parsed = {name: parse_quantity(amounts[name]) for name in _QOS_RESOURCES if name in amounts}
     return {name: amount for name, amount in parsed.items() if amount > 0}
+
+
+def _show_always_shown(status: dict[str, Any]) -> None:
+    """Fields of Go structs without omitempty: there, though empty."""
+    for condition in status.get("conditions") or ():
+        condition.setdefault("lastProbeTime", None)
+        condition.setdefault("lastTransitionTime", None)
+    for part in ("containerStatuses", "initContainerStatuses"):
+        for container in status.get(part) or ():
+            for state in (container.setdefault("state", {}), container.setdefault("lastState", {})):
+                if "running" in state:
+                    state["running"].setdefault("startedAt", None)
+                if "terminated" in state:
+                    state["terminated"].setdefault("startedAt", None)
+                    state["terminated"].setdefault("finishedAt", None)
 
 
 def _tokens_without_account(spec: dict[str, Any]) -> Iterator[Cause]:

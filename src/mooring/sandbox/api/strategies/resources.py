@@ -60,7 +60,7 @@ def wrong_quantity(path: str, name: str, quantity: Any) -> Iterator[Cause]:
 
 def _wrong_amount(path: str, name: str, quantity: Any) -> Iterator[Cause]:
     misnamed = [invalid(path, name, told) for told in label_key(name)]
-    if not misnamed and "/" not in name and not _is_native(name):
+    if not misnamed and "/" not in name and not _is_standard(name):
         misnamed.append(invalid(path, name, "must be a standard resource type or fully qualified"))
         misnamed.append(invalid(path, name, "must be a standard resource for containers"))
     yield from misnamed
@@ -81,8 +81,12 @@ def _wrong_share(path: str, name: str, request: Any, limit: Any) -> Iterator[Cau
         yield invalid(f"{path}.requests", canonical(request), told)
 
 
+def _is_standard(name: str) -> bool:
+    return name in _STANDARD or name.startswith("hugepages-")
+
+
 def _is_native(name: str) -> bool:
-    return name in _STANDARD or name.startswith("hugepages-") or "kubernetes.io/" in name
+    return "/" not in name or "kubernetes.io/" in name
 
 
 def _is_countable(name: str) -> bool:

@@ -19,11 +19,32 @@ def wrong_selector(path: str, selector: dict[str, Any]) -> Iterator[Cause]:
         yield from _wrong_requirement(f"{path}.matchExpressions[{index}]", requirement, numeric=False)
 
 
+def is_readable(selector: dict[str, Any]) -> bool:
+    """Whether anything can be selected with it at all."""
+    return not any(wrong_selector("", selector))
+
+
+def as_shown(selector: dict[str, Any] | None) -> dict[str, Any] | None:
+    """A selector in the order in which the server prints its fields."""
+    if selector is None:
+        return None
+    shown: dict[str, Any] = {}
+    if labels := selector.get("matchLabels"):
+        shown["matchLabels"] = dict(sorted(labels.items()))
+    if expressions := selector.get("matchExpressions"):
+        fields = ("key", "operator", "values")
+        shown["matchExpressions"] = [{name: each[name] for name in fields if name in each} for each in expressions]
+    return shown
+
+
 def is_empty(selector: dict[str, Any]) -> bool:
     return not selector.get("matchLabels") and not selector.get("matchExpressions")
 
 
-def matches(selector: dict[str, Any], labels: dict[str, str]) -> bool:
+def matches(selector: dict[str, Any] | None, labels: dict[str, str]) -> bool:
+    """No selector matches nothing, an empty one everything."""
+    if selector is None:
+        return False
     if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
         return False
     return all(_meets(requirement, labels) for requirement in selector.get("matchExpressions") or ())

@@ -5,7 +5,7 @@ import ipaddress
 from collections.abc import Iterator
 from typing import Any
 
-from mooring.sandbox.api.causes import duplicate, forbidden, immutable, invalid, not_supported, required
+from mooring.sandbox.api.causes import duplicate, forbidden, invalid, not_supported, required
 from mooring.sandbox.api.kinds import Context, Object
 from mooring.sandbox.api.metadata import wrong_labels
 from mooring.sandbox.api.names import dns_label, dns_subdomain
@@ -48,7 +48,7 @@ class ServiceStrategy(SplitStrategy):
     def on_create(self, new: Object, context: Context) -> None:
         self._allocate(new)
 
-    def initial_status(self, new: Object) -> Object:
+    def initial_status(self, new: Object, context: Context) -> Object:
         return {"loadBalancer": {}}
 
     def prepare_update(self, new: Object, old: Object, subresource: str, context: Context) -> None:
@@ -85,7 +85,7 @@ class ServiceStrategy(SplitStrategy):
     def wrong_update(self, new: Object, old: Object) -> Iterator[Cause]:
         address, before = new["spec"].get("clusterIP"), old["spec"].get("clusterIP")
         if before and address != before and new["spec"]["type"] != "ExternalName":
-            yield immutable("spec.clusterIPs[0]", [address] if address else None)
+            yield invalid("spec.clusterIPs[0]", [address] if address else None, "may not change once set")
 
     def _allocate(self, service: Object) -> None:
         """Give the service what it needs and did not ask for: an address, and ports on every node."""
@@ -163,7 +163,15 @@ def _repeated_ports(path: str, ports: list[dict[str, Any]]) -> Iterator[Cause]:
     for index, port in enumerate(ports):
         key = (port["protocol"], port.get("port", 0))
         if key in seen:
-            yield duplicate(f"{path}[{index}]", {"port": key[1], "protocol": key[0]})
+            go_struct = {
+                "Name": "",
+                "Protocol": key[0],
+                "AppProtocol": None,
+                "Port": key[1],
+                "TargetPort": 0,
+                "NodePort": 0,
+            }
+            yield duplicate(f"{path}[{index}]", go_struct)
         seen.add(key)
 
 

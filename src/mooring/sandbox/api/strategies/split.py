@@ -1,6 +1,6 @@
 """Kinds with a spec and a status: each is written through its own endpoint, and neither writes the other's part."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from mooring.sandbox.api.kinds import Context, Object
 from mooring.sandbox.api.patch import copy_json
@@ -18,7 +18,7 @@ class SplitStrategy:
     def on_create(self, new: Object, context: Context) -> None:
         """Decide what only the server decides about a new object."""
 
-    def initial_status(self, new: Object) -> Object:
+    def initial_status(self, new: Object, context: Context) -> Object:
         return {}
 
     def wrong(self, new: Object) -> Iterator[Cause]:
@@ -39,7 +39,7 @@ class SplitStrategy:
     def prepare_create(self, new: Object, context: Context) -> None:
         self.defaults(new)
         self.on_create(new, context)
-        new[STATUS] = self.initial_status(new)
+        new[STATUS] = self.initial_status(new, context)
 
     def validate_create(self, new: Object, context: Context) -> Sequence[Cause]:
         return list(self.wrong(new))
@@ -60,6 +60,20 @@ class SplitStrategy:
         if new.get("spec") == old.get("spec"):
             return list(self.wrong_update(new, old))
         return [*self.wrong(new), *self.wrong_update(new, old)]
+
+
+def show_times(conditions: Iterable[Object] | None, *names: str) -> None:
+    """Times of conditions that a Go struct shows though they are not set."""
+    for condition in conditions or ():
+        for name in names:
+            condition.setdefault(name, None)
+
+
+def hide_zeros(status: Object, *names: str) -> None:
+    """Counts that a Go struct leaves out when they are zero."""
+    for name in names:
+        if status.get(name) == 0:
+            del status[name]
 
 
 def keep(key: str, new: Object, old: Object) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mooring.sandbox.api.causes import forbidden, immutable, invalid, not_supported, required
-from mooring.sandbox.api.kinds import Object
+from mooring.sandbox.api.kinds import Context, Object
 from mooring.sandbox.api.names import dns_subdomain, label_key
 from mooring.sandbox.api.patch import copy_json
 from mooring.sandbox.api.quantities import parse_quantity
@@ -41,7 +41,7 @@ class ClaimStrategy(SplitStrategy):
         spec.setdefault("volumeMode", "Filesystem")
         canonical_resources(spec.setdefault("resources", {}), "requests", "limits")
 
-    def initial_status(self, new: Object) -> Object:
+    def initial_status(self, new: Object, context: Context) -> Object:
         return {"phase": "Pending"}
 
     def wrong(self, new: Object) -> Iterator[Cause]:
@@ -76,7 +76,7 @@ class VolumeStrategy(SplitStrategy):
         if "hostPath" in spec:
             spec["hostPath"].setdefault("type", "")
 
-    def initial_status(self, new: Object) -> Object:
+    def initial_status(self, new: Object, context: Context) -> Object:
         return {"phase": "Pending"}
 
     def wrong(self, new: Object) -> Iterator[Cause]:

@@ -9,9 +9,10 @@ from mooring.sandbox.api.names import dns_label, percentage
 from mooring.sandbox.api.status import Cause
 from mooring.sandbox.api.strategies.pod_defaults import default_template
 from mooring.sandbox.api.strategies.pod_spec import wrong_template
-from mooring.sandbox.api.strategies.selection import is_empty, matches, wrong_selector
-from mooring.sandbox.api.strategies.split import SplitStrategy, keep
+from mooring.sandbox.api.strategies.selection import as_shown, is_empty, is_readable, matches, wrong_selector
+from mooring.sandbox.api.strategies.split import SplitStrategy, hide_zeros, keep, show_times
 
+_LEFT_OUT = ("updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas", "fullyLabeledReplicas")
 _NOT_NEGATIVE = "must be greater than or equal to 0"
 
 
@@ -33,6 +34,11 @@ def wrong_share(path: str, share: Any) -> Iterator[Cause]:
 def wrong_over_all(path: str, share: Any) -> Iterator[Cause]:
     if isinstance(share, str) and not percentage(share) and int(share[:-1]) > 100:
         yield invalid(path, share, "must not be greater than 100%")
+
+
+def sorted_labels(labels: dict[str, str]) -> dict[str, str] | None:
+    """Labels as the server prints them."""
+    return dict(sorted(labels.items())) or None
 
 
 class Workload(SplitStrategy):
@@ -59,11 +65,14 @@ class Workload(SplitStrategy):
             yield invalid("spec.selector", selector, f"empty selector is invalid for {self.name}")
 
     def wrong_template(self, spec: dict[str, Any]) -> Iterator[Cause]:
-        template, selector = spec["template"], spec.get("selector") or {}
+        template, selector = spec["template"], spec.get("selector")
         labels = (template.get("metadata") or {}).get("labels") or {}
-        if not is_empty(selector) and not matches(selector, labels):
+        if selector is not None and not is_readable(selector):
+            yield invalid("spec.selector", as_shown(selector), "invalid label selector")
+            return
+        if not matches(selector, labels):
             told = "`selector` does not match template `labels`"
-            yield invalid("spec.template.metadata.labels", labels or None, told)
+            yield invalid("spec.template.metadata.labels", sorted_labels(labels), told)
         yield from wrong_template("spec.template", template)
         pod = template["spec"]
         if pod.get("restartPolicy") != "Always":
@@ -74,7 +83,7 @@ class Workload(SplitStrategy):
 
     def wrong_update(self, new: Object, old: Object) -> Iterator[Cause]:
         if new["spec"].get("selector") != old["spec"].get("selector"):
-            yield immutable("spec.selector", new["spec"].get("selector"))
+            yield immutable("spec.selector", as_shown(new["spec"].get("selector")))
 
     def wrong_status(self, new: Object, old: Object) -> Iterator[Cause]:
         status = new["status"]
@@ -117,13 +126,20 @@ class DeploymentStrategy(Workload):
 
     def keep_on_status_update(self, new: Object, old: Object) -> None:
         keep("labels", new["metadata"], old["metadata"])
+        hide_zeros(new["status"], "replicas", *_LEFT_OUT)
+        show_times(new["status"].get("conditions"), "lastUpdateTime", "lastTransitionTime")
 
 
 class ReplicaSetStrategy(Workload):
     name = "deployment"  # so the server says
     supports = "ReplicaSet"
 
-    def initial_status(self, new: Object) -> Object:
+    def keep_on_status_update(self, new: Object, old: Object) -> None:
+        new["status"].setdefault("replicas", 0)
+        hide_zeros(new["status"], *_LEFT_OUT)
+        show_times(new["status"].get("conditions"), "lastTransitionTime")
+
+    def initial_status(self, new: Object, context: Context) -> Object:
         return {"replicas": 0}
 
     def wrong(self, new: Object) -> Iterator[Cause]:
@@ -155,14 +171,13 @@ class StatefulSetStrategy(Workload):
             update.setdefault("rollingUpdate", {})
         if update["type"] == "RollingUpdate" and "rollingUpdate" in update:
             update["rollingUpdate"].setdefault("partition", 0)
-            update["rollingUpdate"].setdefault("maxUnavailable", 1)
         retention = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
         retention["whenDeleted"] = retention.get("whenDeleted") or "Retain"
         retention["whenScaled"] = retention.get("whenScaled") or "Retain"
         spec.setdefault("revisionHistoryLimit", 10)
         spec.setdefault("serviceName", "")
 
-    def initial_status(self, new: Object) -> Object:
+    def initial_status(self, new: Object, context: Context) -> Object:
         return {"replicas": 0, "availableReplicas": 0}
 
     def wrong(self, new: Object) -> Iterator[Cause]:
@@ -204,7 +219,7 @@ class DaemonSetStrategy(Workload):
         annotations = new["metadata"].setdefault("annotations", {})
         annotations["deprecated.daemonset.template.generation"] = "1"
 
-    def initial_status(self, new: Object) -> Object:
+    def initial_status(self, new: Object, context: Context) -> Object:
         names = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
         return dict.fromkeys(names, 0)
 

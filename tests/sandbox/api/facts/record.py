@@ -1,0 +1,63 @@
+"""Record what a real kube-apiserver answers to the cases beside this file.
+
+    python -m tests.sandbox.api.facts.record https://127.0.0.1:6443 TOKEN [--check] [name...]
+
+The answers to `<name>.yaml` go to `<name>.json`; `--check` compares instead. The server should be a throwaway one
+without controllers, started with `--disable-admission-plugins=ServiceAccount`.
+"""
+
+import argparse
+import asyncio
+import http.client
+import json
+import ssl
+import sys
+from typing import Any
+from urllib.parse import urlsplit
+
+from tests.sandbox.api.facts.play import HERE, Send, answers, load, play
+
+
+def sender(address: str, token: str) -> Send:
+    """Sends requests over one connection."""
+    parts = urlsplit(address)
+    context = ssl._create_unverified_context()
+    connection = http.client.HTTPSConnection(parts.hostname or "", parts.port, context=context)
+    headers = {"Authorization": f"Bearer {token}", "User-Agent": "facts/1", "Accept": "application/json"}
+
+    async def send(method: str, path: str, body: Any, content_type: str) -> tuple[int, Any]:
+        data = None if body is None else json.dumps(body)
+        connection.request(method, path, data, {**headers, "Content-Type": content_type})
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read() or "null")
+
+    return send
+
+
+async def record(send: Send, name: str) -> dict[str, list[Any]]:
+    """The answers to all cases of a file."""
+    written = load(name)
+    return {case["name"]: await play(send, written, case) for case in written["cases"]}
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("address")
+    arguments.add_argument("token")
+    arguments.add_argument("names", nargs="*")
+    arguments.add_argument("--check", action="store_true")
+    given = arguments.parse_args()
+    send = sender(given.address, given.token)
+    wrong = []
+    for name in given.names or sorted(path.stem for path in HERE.glob("*.yaml")):
+        got = asyncio.run(record(send, name))
+        if given.check:
+            wrong += [f"{name}: {case}" for case, answer in got.items() if answers(name).get(case) != answer]
+        else:
+            (HERE / f"{name}.json").write_text(json.dumps(got, indent=1, sort_keys=True) + "\n")
+    print("\n".join(["the server answers differently:", *wrong]) if wrong else "recorded")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

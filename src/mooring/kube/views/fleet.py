@@ -19,7 +19,7 @@ class WarmupSpec(View, frozen=True):
     """Which data goes to which nodes, and how it gets there."""
 
     dataset: str = ""
-    generation: str | int = ""
+    generation: str = "1"
     shards: int = 1
     mode: str = "Shard"
     placement: Placement = Placement()
@@ -34,7 +34,7 @@ class WarmupSpec(View, frozen=True):
     propagation_seconds: int = 60
     fail_after_restarts: int = 5
     deadline_seconds: int = 3600
-    memory_budget: str | int = ""
+    memory_budget: str = ""
 
 
 class ShardStatus(View, frozen=True):
@@ -53,9 +53,9 @@ class Failure(View, frozen=True):
     pod: str = ""
     container: str = ""
     restarts: int = 0
+    exit_code: int = 0
     logs: tuple[str, ...] = ()
     reason: str = ""
-    message: str = ""
 
 
 class WarmupStatus(View, frozen=True):
@@ -104,14 +104,16 @@ class SubmissionSpec(View, frozen=True):
     batches: tuple[RawObject, ...] = ()
     finalizer: RawObject | None = None
     retry: RawObject = {}
+    placement: Placement = Placement()
 
 
 class Gate(View, frozen=True):
-    """One thing that was checked first. `result` is ok, fail or unknown."""
+    """One thing that was checked first. `state` is ok, fail or unknown."""
 
     id: str = ""
-    result: str = ""
+    state: str = ""
     message: str = ""
+    fix: str = ""
 
 
 class JobCounts(View, frozen=True):
@@ -150,9 +152,9 @@ class ManagedServiceSpec(View, frozen=True):
     port: int = 0
     replicas: int = 1
     placement: Placement = Placement()
-    openapi_path: str = ""
+    openapi_path: str = "/openapi.json"
     env: tuple[RawObject, ...] = ()
-    expose: RawObject | str | bool | None = None
+    expose: str = "ClusterIP"
 
 
 class ServiceApi(View, frozen=True):

@@ -8,6 +8,13 @@ from typing import Any
 
 from mooring import __version__
 from mooring.clock import Clock, Entropy
+from mooring.control.claiming.desk import Bells, ClaimDesk
+from mooring.control.claiming.ending import Ending
+from mooring.control.claiming.handover import Handover
+from mooring.control.claiming.minting import Minter
+from mooring.control.claiming.ready import ReadyIndex
+from mooring.control.claiming.stamping import Stamper
+from mooring.control.claiming.waiting import Waiting
 from mooring.control.fleet import Fleet, is_fresh
 from mooring.control.leadership import Leadership
 from mooring.control.loop import ReconcileLoop
@@ -19,6 +26,7 @@ from mooring.control.timeouts import Timeouts, assert_order
 from mooring.kube.client import KubeClient
 from mooring.kube.reflector import Reflector
 from mooring.ledger.port import Ledger
+from mooring.ledger.records import Channel, Wake
 
 COALESCE_SECONDS = 0.05
 NODE_COALESCE_SECONDS = 0.2
@@ -33,6 +41,7 @@ class Surroundings:
     clock: Clock
     entropy: Entropy
     replica_id: str
+    minter: Minter
     address: str = ""
 
 
@@ -50,8 +59,17 @@ class Mooring:
         self._pools = PoolReconciler(
             client, ledger, self.fleet, clock, entropy, given.replica_id, self.switches.why_paused
         )
+        self._ready = ReadyIndex(self.fleet)
+        stamper = Stamper(client, self.fleet, clock)
+        ending = Ending(client, ledger, self.fleet, self._ready, stamper, clock, entropy, given.replica_id)
+        handover = Handover(ledger, self._ready, stamper, given.minter, ending, clock)
+        bells = Bells()
+        self.desk = ClaimDesk(ledger, self.fleet, self._ready, handover, ending, bells, clock, entropy)
+        self._waiting = Waiting(ledger, self.fleet, self._ready, handover, ending, bells, clock)
         self._pool_loop = ReconcileLoop("pools", self._pools.reconcile, self._may_act, clock, entropy)
         self.fleet.subscribe(self._on_change)
+        self.fleet.subscribe_workers(self._ready.update)
+        ledger.listen(Channel.QUEUE, self._on_queue)
 
     async def run(self) -> None:
         """Watch, lead when it is our turn, and reconcile."""
@@ -61,6 +79,7 @@ class Mooring:
             group.create_task(self.leadership.run())
             group.create_task(self.switches.run())
             group.create_task(self._pool_loop.run())
+            group.create_task(self._waiting.run())
 
     async def stop(self) -> None:
         """Finish passes under way and hand over."""
@@ -102,12 +121,19 @@ class Mooring:
     def _on_change(self, kind: str, key: str) -> None:
         match kind:
             case "pool":
+                self._ready.refresh(key)
                 self._pool_loop.queue.add(key)
             case "worker":
                 self._pool_loop.queue.add_after(key, COALESCE_SECONDS)
             case "node":
                 for pool_key in self.fleet.pools:
+                    self._ready.refresh(pool_key)
                     self._pool_loop.queue.add_after(pool_key, NODE_COALESCE_SECONDS)
+
+    def _on_queue(self, wake: Wake) -> None:
+        """Somebody waits: the pool may have to grow."""
+        for key in [wake.payload] if wake.payload else list(self.fleet.pools):
+            self._pool_loop.queue.add_after(key, COALESCE_SECONDS)
 
 
 def _length(reflector: Reflector[Any]) -> float:

@@ -10,12 +10,15 @@ from typing import Any, TypeVar
 from mooring.app import Mooring, Surroundings
 from mooring.cli.installing import install_crds
 from mooring.clock import Entropy, LoopClock
+from mooring.control.claiming.minting import MintFailed
 from mooring.kube.cache import Change
 from mooring.kube.client import KubeClient
 from mooring.kube.reflector import Reflector
 from mooring.kube.resources import NAMESPACES, PODS, WORKERPOOLS
 from mooring.kube.views import Pod
 from mooring.ledger.twin import MemoryLedger, MemoryStore
+from mooring.model.claim import Claim
+from mooring.model.pool import Pool
 from mooring.sandbox.actors.kubelet.machine import NodeTemplate
 from mooring.sandbox.actors.runtime.script import Script, scripts_from
 from mooring.sandbox.cluster import Sandbox, virtual_sandbox
@@ -47,6 +50,23 @@ class Witness:
 
 
 @dataclass(slots=True)
+class Mint:
+    """A mint in memory: counts what it made, fails when told to."""
+
+    made: int = 0
+    failing: int = 0
+
+    async def mint(self, pool: Pool, claim: Claim) -> dict[str, Any] | None:
+        if pool.spec.mint is None:
+            return None
+        if self.failing:
+            self.failing -= 1
+            raise MintFailed("the mint is closed")
+        self.made += 1
+        return {"secret": f"for {claim.id}"}
+
+
+@dataclass(slots=True)
 class Replica:
     """A control plane that runs, and everything it called."""
 
@@ -75,6 +95,7 @@ class Harbour:
         self.clock = clock
         self.entropy = entropy
         self.store = MemoryStore()
+        self.mint = Mint()
         self.witness = Witness()
         self.replicas: list[Replica] = []
 
@@ -83,7 +104,7 @@ class Harbour:
         process = Process()
         transport = FaultyTransport(self.sandbox.transport, Plan(rules), self.clock, self.entropy, process)
         ledger = MemoryLedger(self.store, clock=self.clock, entropy=self.entropy)
-        given = Surroundings(KubeClient(transport), ledger, self.clock, self.entropy, name)
+        given = Surroundings(KubeClient(transport), ledger, self.clock, self.entropy, name, self.mint)
         mooring = Mooring(given)
         replica = Replica(mooring, process, transport, asyncio.create_task(mooring.run()))
         self.replicas.append(replica)

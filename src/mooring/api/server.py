@@ -15,6 +15,7 @@ from litestar.types import ControllerRouterHandler
 
 from mooring import __version__
 from mooring.api.auth import Access
+from mooring.api.claims import CLAIM_ROUTES
 from mooring.api.errors import http_error, mooring_error, unexpected_error
 from mooring.api.events import EventHub
 from mooring.api.given import Readiness
@@ -23,6 +24,7 @@ from mooring.api.reads import get_pool, list_audit, list_invariants, list_nodes,
 from mooring.api.streaming import stream_events
 from mooring.api.switching import pause_invariant, resume_invariant
 from mooring.clock import Clock, Entropy
+from mooring.control.claiming.desk import ClaimDesk
 from mooring.control.reading import ReadSide
 from mooring.control.switches import Switches
 from mooring.ledger.port import Ledger
@@ -44,6 +46,7 @@ class ApiParts:
     """What the routes are given."""
 
     reading: ReadSide
+    desk: ClaimDesk
     switches: Switches
     ledger: Ledger
     readiness: Readiness
@@ -57,6 +60,7 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
     """The ASGI application."""
     provided: dict[str, Any] = {
         "reading": parts.reading,
+        "desk": parts.desk,
         "switches": parts.switches,
         "ledger": parts.ledger,
         "readiness": parts.readiness,
@@ -77,6 +81,7 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
             list_nodes,
             list_invariants,
             list_audit,
+            *CLAIM_ROUTES,
             stream_events,
             pause_invariant,
             resume_invariant,

@@ -62,7 +62,9 @@ async def run_process(
     hub = EventHub(given.clock)
     mooring.subscribe(hub.publish)
     live = LiveViews(hub, mooring.reading)
-    parts = ApiParts(mooring.reading, mooring.switches, given.ledger, mooring, hub, access, given.clock, given.entropy)
+    parts = ApiParts(
+        mooring.reading, mooring.desk, mooring.switches, given.ledger, mooring, hub, access, given.clock, given.entropy
+    )
     host = HttpHost(build_api(parts, build_pages(live)), listener)
     async with asyncio.TaskGroup() as group:
         core = [group.create_task(work) for work in (mooring.run(), hub.run(), live.run())]

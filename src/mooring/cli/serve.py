@@ -10,6 +10,7 @@ from mooring.api.hosting import bind
 from mooring.app import Surroundings
 from mooring.cli.process import configure_logs, replica_name, run_process, stop_on_signals
 from mooring.clock import Clock, Entropy, SystemClock
+from mooring.control.claiming.minting import WebhookMinter
 from mooring.kube.client import KubeClient
 from mooring.kube.connection import Target, connect, in_cluster_target, runs_in_cluster
 from mooring.kube.kubeconfig import load_kubeconfig
@@ -40,7 +41,9 @@ async def _serve(settings: Settings) -> None:
         stack.push_async_callback(ledger.close)
         client = await _client(stack, settings, clock)
         address = f"http://{settings.host}:{listener.getsockname()[1]}"
-        given = Surroundings(client, ledger, clock, entropy, replica_name(settings.replica), address)
+        minter = WebhookMinter()
+        stack.push_async_callback(minter.close)
+        given = Surroundings(client, ledger, clock, entropy, replica_name(settings.replica), minter, address)
         await run_process(given, access, listener, stop, lambda: _tell(address))
 
 

@@ -14,6 +14,7 @@ from mooring.cli.demo import demo_nodes, start_demo
 from mooring.cli.installing import install_crds
 from mooring.cli.process import configure_logs, replica_name, run_process, stop_on_signals
 from mooring.clock import Clock, Entropy, SystemClock
+from mooring.control.claiming.minting import WebhookMinter
 from mooring.kube.client import KubeClient
 from mooring.kube.connection import connect
 from mooring.kube.kubeconfig import load_kubeconfig
@@ -63,7 +64,9 @@ async def _up(options: UpOptions) -> None:
         await install_crds(client, clock)
         if options.demo:
             await start_demo(client)
-        given = Surroundings(client, ledger, clock, entropy, replica_name(""), url)
+        minter = WebhookMinter()
+        stack.push_async_callback(minter.close)
+        given = Surroundings(client, ledger, clock, entropy, replica_name(""), minter, url)
         access = Access(token, open_pages=True)
 
         def ready() -> None:

@@ -20,7 +20,7 @@ from mooring.model.node import Node
 from mooring.model.pool import Pool
 from mooring.model.worker import Worker
 
-OnChange = Callable[[str, str], None]  # kind ("pool", "worker", "node"), key
+OnChange = Callable[[str, str], None]  # kind ("pool", "worker", "node") and key
 
 
 class Fleet:
@@ -35,6 +35,7 @@ class Fleet:
         self._nodes_by_name: dict[str, Node] = {}
         self._pools_by_key: dict[str, Pool] = {}
         self._listeners: list[OnChange] = []
+        self._worker_listeners: list[OnChange] = []
         self._pods.subscribe(self._on_pod)
         self._nodes.subscribe(self._on_node)
         self._pools.subscribe(self._on_pool)
@@ -42,6 +43,10 @@ class Fleet:
     def subscribe(self, listener: OnChange) -> None:
         """Be told what changed; must not wait."""
         self._listeners.append(listener)
+
+    def subscribe_workers(self, listener: OnChange) -> None:
+        """Be told the pool key and the uid of every worker that changed; must not wait."""
+        self._worker_listeners.append(listener)
 
     async def run(self) -> None:
         """Watch until cancelled."""
@@ -91,6 +96,10 @@ class Fleet:
         """The workers that carry this pool's name; leftovers of an older pool of that name have another pool uid."""
         return tuple(self._workers.get(pool_key, {}).values())
 
+    def worker(self, pool_key: str, uid: str) -> Worker | None:
+        """One worker by its uid."""
+        return self._workers.get(pool_key, {}).get(uid)
+
     @property
     def worker_pools(self) -> Mapping[str, Mapping[str, Worker]]:
         """All workers, by pool key and uid."""
@@ -110,6 +119,8 @@ class Fleet:
         else:
             self._workers.setdefault(key, {})[worker.uid] = worker
         self._tell("worker", key)
+        for listener in self._worker_listeners:
+            listener(key, pod.metadata.uid)
 
     def _on_node(self, change: Change[views.Node]) -> None:
         if change.new is None:

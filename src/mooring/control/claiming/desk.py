@@ -1,0 +1,231 @@
+"""The desk: where claims are asked for, kept alive and given back."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+from mooring.clock import Clock, Entropy
+from mooring.control.claiming.ending import Ending
+from mooring.control.claiming.handover import Handover, NoWorker
+from mooring.control.claiming.ready import ReadyIndex
+from mooring.control.fleet import Fleet
+from mooring.ledger.port import Ledger
+from mooring.model.claim import AdmissionVerdict, Claim, ClaimState, NewClaim
+from mooring.model.errors import Conflict, NotFound, Refused, StaleEpoch, Unavailable
+from mooring.model.pool import Pool, find_problems
+from mooring.model.wish import Wish
+
+
+class UnknownPool(NotFound):
+    """There is no such pool."""
+
+    code = "unknown_pool"
+
+
+class PoolInvalid(Refused):
+    """The pool's spec is wrong, so nothing is handed out."""
+
+    code = "pool_invalid"
+
+
+class NoIdleWorker(Unavailable):
+    """Nobody is free, and the claimer does not want to wait."""
+
+    code = "no_idle_worker"
+
+
+class WaitTimedOut(Unavailable):
+    """Nobody became free in time."""
+
+    code = "wait_timed_out"
+
+
+class Bells:
+    """Wakes whoever waits for a claim."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, set[asyncio.Event]] = {}
+
+    def ring(self, claim_id: str) -> None:
+        """Something happened to the claim."""
+        for event in self._waiting.get(claim_id, ()):
+            event.set()
+
+    def ring_all(self) -> None:
+        """Something may have been missed."""
+        for claim_id in self._waiting:
+            self.ring(claim_id)
+
+    @asynccontextmanager
+    async def listening(self, claim_id: str) -> AsyncIterator[asyncio.Event]:
+        """An event that is set whenever the claim's bell rings."""
+        event = asyncio.Event()
+        self._waiting.setdefault(claim_id, set()).add(event)
+        try:
+            yield event
+        finally:
+            self._waiting[claim_id].discard(event)
+            if not self._waiting[claim_id]:
+                del self._waiting[claim_id]
+
+
+class ClaimDesk:
+    """Claim, look, beat, release."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        fleet: Fleet,
+        ready: ReadyIndex,
+        handover: Handover,
+        ending: Ending,
+        bells: Bells,
+        clock: Clock,
+        entropy: Entropy,
+    ) -> None:
+        self._ledger = ledger
+        self._fleet = fleet
+        self._ready = ready
+        self._handover = handover
+        self._ending = ending
+        self._bells = bells
+        self._clock = clock
+        self._entropy = entropy
+
+    async def claim(self, pool_key: str, wish: Wish) -> Claim:
+        """A worker, now or after waiting. The same idempotency key gives the same claim."""
+        wish.check()
+        pool = self._pool(pool_key)
+        new = self._new_claim(pool, wish)
+        claim = await self._claim_now(pool, new)
+        if claim is not None:
+            return claim
+        if wish.wait <= 0:
+            raise NoIdleWorker(
+                f"no worker of {pool_key} is idle", fix="ask with 'wait', or raise the pool's warm or max"
+            )
+        until = self._clock.now() + timedelta(seconds=wish.wait)
+        limit = pool.spec.limits.per_owner
+        admission = await self._ledger.claims.insert_queued(
+            new, now=self._clock.now(), wait_until=until, owner_limit=limit
+        )
+        return await self._await_worker(admission.require(), wish.wait)
+
+    async def _claim_now(self, pool: Pool, new: NewClaim) -> Claim | None:
+        """A free worker, unless others wait already; None when the claim has to wait."""
+        while (place := self._ready.take(pool.key)) is not None:
+            slot = self._handover.slot_of(pool, place)
+            admission = await self._ledger.claims.insert_claimed(
+                new, slot, now=self._clock.now(), owner_limit=pool.spec.limits.per_owner
+            )
+            match admission.verdict:
+                case AdmissionVerdict.CREATED if admission.claim is not None:
+                    try:
+                        return await self._handover.complete(pool, admission.claim, place)
+                    except NoWorker as none:
+                        await self._ending.end(none.claim, none.claim.epoch, ClaimState.FAILED, none.message)
+                        raise
+                case AdmissionVerdict.SLOT_TAKEN:
+                    continue  # another replica was faster; the slot stays marked until the ledger is read again
+            self._ready.free(pool.key, place.worker.uid, place.slot)
+            if admission.verdict is AdmissionVerdict.QUEUE_AHEAD:
+                return None
+            return await self._await_worker(admission.require(), 0.0)
+        return await self._existing(pool, new)
+
+    async def _existing(self, pool: Pool, new: NewClaim) -> Claim | None:
+        """Nobody is free; but the same request may have been served before."""
+        if new.idempotency_key is None:
+            return None
+        found = await self._ledger.claims.find_by_key(pool.namespace, pool.name, new.idempotency_key)
+        return found if found is not None and found.request_hash == new.request_hash else None
+
+    async def _await_worker(self, claim: Claim, seconds: float) -> Claim:
+        """Until the claim runs, ends, or the wait is over."""
+        deadline = self._clock.monotonic() + seconds
+        async with self._bells.listening(claim.id) as rung:
+            while True:
+                current = await self.get(claim.id)
+                if current.state is ClaimState.RUNNING or (current.state is ClaimState.CLAIMED and seconds <= 0):
+                    return current
+                if current.state in (ClaimState.QUEUED, ClaimState.CLAIMED):
+                    left = deadline - self._clock.monotonic()
+                    if left > 0:
+                        await _wait(rung, min(left, 5.0))
+                        rung.clear()
+                        continue
+                return await self._after_waiting(current)
+
+    async def _after_waiting(self, claim: Claim) -> Claim:
+        if claim.state is ClaimState.QUEUED:
+            outcome = await self._ledger.claims.end(
+                claim.id, claim.epoch, ClaimState.EXPIRED, now=self._clock.now(), reason="nobody became free in time"
+            )
+            if outcome.applied:
+                raise WaitTimedOut(
+                    f"no worker of {claim.namespace}/{claim.pool} became free in time",
+                    fix="wait longer, or raise the pool's warm or max",
+                    detail={"claim": claim.id},
+                )
+            claim = await self.get(claim.id)
+        if claim.ended_at is not None and claim.state is not ClaimState.RELEASED:
+            raise Conflict(f"claim {claim.id} is {claim.state.value}: {claim.reason}", detail={"claim": claim.id})
+        return claim
+
+    async def get(self, claim_id: str) -> Claim:
+        """A claim by its id."""
+        claim = await self._ledger.claims.get(claim_id)
+        if claim is None:
+            raise NotFound(f"there is no claim {claim_id!r}", fix="ids come from POST .../claims")
+        return claim
+
+    async def position(self, claim_id: str) -> int | None:
+        """Its place in the queue; None when it does not wait."""
+        return await self._ledger.claims.position(claim_id)
+
+    async def heartbeat(self, claim_id: str, epoch: int) -> Claim:
+        """The holder is alive; a stale epoch is refused."""
+        outcome = await self._ledger.claims.heartbeat(claim_id, epoch, now=self._clock.now())
+        return outcome.require()
+
+    async def release(self, claim_id: str, epoch: int | None, reason: str = "released by its holder") -> Claim:
+        """Give the worker back. Releasing twice is fine; releasing under an old epoch is not."""
+        claim = await self.get(claim_id)
+        if epoch is not None and epoch != claim.epoch:
+            raise StaleEpoch(f"claim {claim_id} is under epoch {claim.epoch} now", fix="it is no longer yours")
+        if claim.state in (ClaimState.RELEASED, ClaimState.EXPIRED, ClaimState.LOST, ClaimState.FAILED):
+            return claim
+        outcome = await self._ending.end(claim, claim.epoch, ClaimState.RELEASED, reason)
+        return outcome.require()
+
+    def _pool(self, pool_key: str) -> Pool:
+        pool = self._fleet.pool(pool_key)
+        if pool is None or pool.terminating:
+            known = ", ".join(sorted(self._fleet.pools)) or "none"
+            raise UnknownPool(f"there is no pool {pool_key!r}", fix=f"pools that exist: {known}")
+        if problems := find_problems(pool):
+            raise PoolInvalid(f"the spec of {pool_key} is wrong: {problems[0]}", fix="correct the pool")
+        return pool
+
+    def _new_claim(self, pool: Pool, wish: Wish) -> NewClaim:
+        return NewClaim(
+            id=self._entropy.uuid(),
+            namespace=pool.namespace,
+            pool=pool.name,
+            owner=wish.owner,
+            ttl_seconds=wish.ttl_seconds,
+            priority=wish.priority,
+            idempotency_key=wish.idempotency_key,
+            request_hash=wish.fingerprint(pool.key),
+            retryable=wish.retryable,
+            payload=wish.payload,
+        )
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return

@@ -1,0 +1,125 @@
+"""The end of a claim: first the row, then the worker. Whatever is left undone here, the invariants find."""
+
+import structlog
+
+from mooring.clock import Clock, Entropy
+from mooring.control.claiming.ready import ReadyIndex
+from mooring.control.claiming.stamping import Stamper
+from mooring.control.fleet import Fleet
+from mooring.kube.client import KubeClient
+from mooring.kube.errors import KubeError, ObjectConflict, ObjectNotFound
+from mooring.kube.resources import PODS, SERVICEACCOUNTS
+from mooring.kube.views import Pod
+from mooring.ledger.port import Ledger
+from mooring.model import names
+from mooring.model.audit import AuditEntry, AuditOutcome, Subject
+from mooring.model.claim import Claim, ClaimState, Outcome
+from mooring.model.errors import Unavailable
+from mooring.model.pool import Pool
+
+log = structlog.get_logger()
+
+
+class Ending:
+    """Releases, failures and losses, and what they mean for the worker."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        ledger: Ledger,
+        fleet: Fleet,
+        ready: ReadyIndex,
+        stamper: Stamper,
+        clock: Clock,
+        entropy: Entropy,
+        replica_id: str,
+    ) -> None:
+        self._client = client
+        self._ledger = ledger
+        self._fleet = fleet
+        self._ready = ready
+        self._stamper = stamper
+        self._clock = clock
+        self._entropy = entropy
+        self._replica_id = replica_id
+
+    async def end(self, claim: Claim, epoch: int, state: ClaimState, reason: str) -> Outcome:
+        """End the row, fenced on the epoch; then return or delete the worker."""
+        outcome = await self._ledger.claims.end(claim.id, epoch, state, now=self._clock.now(), reason=reason)
+        if outcome.applied:
+            pool = self._fleet.pool(f"{claim.namespace}/{claim.pool}")
+            returned = pool is not None and pool.spec.reuse == "Always"
+            await self._let_go(claim, keep=returned)
+        return outcome
+
+    async def fail(self, pool: Pool, claim: Claim, reason: str) -> None:
+        """The hand-over failed before the work began: un-stamp at once, then end the row."""
+        try:
+            await self._let_go(claim, keep=True)
+            await self._ledger.claims.end(
+                claim.id, claim.epoch, ClaimState.FAILED, now=self._clock.now(), reason=reason
+            )
+        except (KubeError, Unavailable) as error:
+            log.warning("a failed claim is left to the invariants", claim=claim.id, error=error.message)
+
+    async def _let_go(self, claim: Claim, *, keep: bool) -> None:
+        """The worker's side. A worker that others still use is left alone."""
+        if claim.pod_uid is None or claim.pod_name is None or claim.slot is None:
+            return
+        try:
+            pod = await self._client.get(PODS, claim.pod_name, claim.namespace)
+            if pod.metadata.uid == claim.pod_uid:
+                await self._settle(claim, pod, keep)
+        except ObjectNotFound:
+            pass
+        except KubeError as error:
+            log.warning("a worker is left to the invariants", worker=claim.pod_name, error=error.message)
+        finally:
+            self._ready.free(f"{claim.namespace}/{claim.pool}", claim.pod_uid, claim.slot)
+
+    async def _settle(self, claim: Claim, pod: Pod, keep: bool) -> None:
+        # Pod before claims: a claim that comes in between has a higher epoch, and the fence holds it.
+        others = [live for live in await self._ledger.claims.live_by_pods([pod.metadata.uid]) if live.id != claim.id]
+        if others:
+            return
+        epoch = pod.metadata.annotations.get(names.EPOCH, "")
+        if keep and epoch.isdigit():
+            await self._stamper.unstamp(claim.namespace, pod.metadata.name, pod.metadata.uid, int(epoch))
+        elif not keep and epoch == str(claim.epoch):
+            await self._delete(claim, pod)
+
+    async def _delete(self, claim: Claim, pod: Pod) -> None:
+        """`reuse: Never`: the session is over, and so is its worker. Audited before, with both preconditions."""
+        meta = pod.metadata
+        entry = AuditEntry(
+            id=self._entropy.uuid(),
+            at=self._clock.now(),
+            actor=f"claim/{claim.id}",
+            replica=self._replica_id,
+            action="delete",
+            subject=Subject("Pod", meta.namespace, meta.name, meta.uid),
+            reason="its session is over and the pool does not reuse workers",
+            evidence={"proofs": ["the claim has ended", "no other live claim"], "epoch": claim.epoch},
+        )
+        await self._ledger.audit.begin(entry)
+        outcome, error = AuditOutcome.DONE, ""
+        try:
+            await self._client.delete(
+                PODS, meta.name, meta.namespace, uid=meta.uid, resource_version=meta.resource_version
+            )
+            await self._delete_account(pod)
+        except ObjectNotFound:
+            error = "was gone already"
+        except ObjectConflict as conflict:
+            outcome, error = AuditOutcome.SKIPPED, conflict.message
+        except KubeError as failure:
+            outcome, error = AuditOutcome.FAILED, failure.message
+        await self._ledger.audit.complete(entry.id, outcome, now=self._clock.now(), error=error)
+
+    async def _delete_account(self, pod: Pod) -> None:
+        if pod.spec.service_account_name != pod.metadata.name:
+            return
+        account = await self._client.get(SERVICEACCOUNTS, pod.metadata.name, pod.metadata.namespace)
+        await self._client.delete(
+            SERVICEACCOUNTS, account.metadata.name, account.metadata.namespace, uid=account.metadata.uid
+        )

@@ -1,0 +1,65 @@
+"""The mint: a webhook that makes a worker's credentials when it is claimed. Its answer becomes the claim's payload."""
+
+import json
+from typing import Any, Protocol
+
+import aiohttp
+
+from mooring.model.claim import Claim
+from mooring.model.errors import MooringError
+from mooring.model.pool import Pool
+
+_MOST_BYTES = 256 * 1024
+
+
+class MintFailed(MooringError):
+    """The mint refused, or did not answer in time."""
+
+    code = "mint_failed"
+
+
+class Minter(Protocol):
+    """Asks the mint of a pool."""
+
+    async def mint(self, pool: Pool, claim: Claim) -> dict[str, Any] | None:
+        """The payload for the worker; None when the pool has no mint. Raises `MintFailed`."""
+        ...
+
+
+class WebhookMinter:
+    """Asks over HTTP, once: a mint may not be idempotent."""
+
+    def __init__(self) -> None:
+        self._session: aiohttp.ClientSession | None = None
+
+    async def mint(self, pool: Pool, claim: Claim) -> dict[str, Any] | None:
+        mint = pool.spec.mint
+        if mint is None:
+            return None
+        session = self._session = self._session or aiohttp.ClientSession(trust_env=False)
+        body = {
+            "claim": claim.id,
+            "epoch": claim.epoch,
+            "owner": claim.owner,
+            "pool": pool.key,
+            "worker": {"name": claim.pod_name, "uid": claim.pod_uid, "address": claim.address},
+        }
+        timeout = aiohttp.ClientTimeout(total=mint.timeout_seconds)
+        try:
+            async with session.post(mint.url, json=body, timeout=timeout, allow_redirects=False) as answer:
+                text = await answer.content.read(_MOST_BYTES + 1)
+                if answer.status // 100 != 2:
+                    raise MintFailed(f"the mint of {pool.key} answered {answer.status}", fix=f"look at {mint.url}")
+                if len(text) > _MOST_BYTES:
+                    raise MintFailed(f"the mint of {pool.key} answered more than {_MOST_BYTES} bytes")
+                payload = json.loads(text) if text else {}
+        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+            raise MintFailed(f"the mint of {pool.key} did not answer: {error!r}", fix=f"look at {mint.url}") from error
+        if not isinstance(payload, dict):
+            raise MintFailed(f"the mint of {pool.key} answered with something else than a JSON object")
+        return payload
+
+    async def close(self) -> None:
+        """Give its connections back."""
+        if self._session is not None:
+            await self._session.close()

@@ -1,0 +1,47 @@
+"""What a claimer asks for, checked field by field before anything is written."""
+
+import hashlib
+import re
+from typing import Any
+
+import msgspec
+
+from mooring.model.errors import InvalidInput
+
+MOST_TTL_SECONDS = 86_400
+MOST_WAIT_SECONDS = 3_600
+MOST_PAYLOAD_BYTES = 64 * 1024
+_OWNER = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_KEY = re.compile(r"[\x21-\x7e]{1,253}")
+
+
+class Wish(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """The body of a claim request."""
+
+    owner: str
+    ttl_seconds: int = 300
+    wait: float = 0.0
+    idempotency_key: str | None = None
+    priority: int = 0
+    retryable: bool = False
+    payload: dict[str, Any] | None = None
+
+    def check(self) -> None:
+        """Raise `InvalidInput` for the first field that is wrong."""
+        if not _OWNER.fullmatch(self.owner):
+            raise InvalidInput("owner", self.owner, "1 to 63 letters, digits, '-', '_' or '.', as in a label value")
+        if not 1 <= self.ttl_seconds <= MOST_TTL_SECONDS:
+            raise InvalidInput("ttlSeconds", self.ttl_seconds, f"between 1 and {MOST_TTL_SECONDS}")
+        if not 0 <= self.wait <= MOST_WAIT_SECONDS:
+            raise InvalidInput("wait", self.wait, f"between 0 and {MOST_WAIT_SECONDS} seconds")
+        if not -1000 <= self.priority <= 1000:
+            raise InvalidInput("priority", self.priority, "between -1000 and 1000")
+        if self.idempotency_key is not None and not _KEY.fullmatch(self.idempotency_key):
+            raise InvalidInput("idempotencyKey", self.idempotency_key, "1 to 253 printable characters without spaces")
+        if self.payload is not None and len(msgspec.json.encode(self.payload)) > MOST_PAYLOAD_BYTES:
+            raise InvalidInput("payload", "...", f"at most {MOST_PAYLOAD_BYTES} bytes as JSON")
+
+    def fingerprint(self, pool_key: str) -> str:
+        """Equal for requests that mean the same; waiting longer is no other request."""
+        parts = (pool_key, self.owner, self.ttl_seconds, self.priority, self.retryable, self.payload)
+        return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()

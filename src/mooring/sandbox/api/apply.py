@@ -57,7 +57,8 @@ def server_side_apply(
     current = _without_entries(live or {})
     entries = _entries(schema, live, now)
     applier = Entry(manager, "Apply", str(applied.get("apiVersion", "")), subresource, {})
-    fields = without_subtrees(field_set(schema, applied), _ignored(schema, subresource, status_is_separate))
+    ignored = _ignored(schema, subresource, status_is_separate)
+    fields = without_subtrees(field_set(schema, applied), ignored)
     last = entries.get(applier.identity)
 
     merged = merge(schema, current, applied)
@@ -66,12 +67,12 @@ def server_side_apply(
         merged = _prune(schema, merged, last.fields, entries)
 
     changes = compare(schema, current, merged)
-    taken = changes.taken()
+    taken = without_subtrees(changes.taken(), ignored)
     others = [entry for identity, entry in entries.items() if identity != applier.identity]
     if not force:
         _refuse_conflicts(_conflicts(others, taken), manager, schema, current)
 
-    kept = release(others, taken, changes.removed)
+    kept = release(others, taken, without_subtrees(changes.removed, ignored))
     if mine := strip(fields):
         changed = merged != current
         kept[applier.identity] = replace(

@@ -60,10 +60,19 @@ def item_step(schema: Schema, item: Any) -> str:
     shape = schema.items or ANY
     keys: dict[str, Any] = {}
     for name in sorted(schema.list_keys):
-        value = item.get(name, shape.child(name).default) if isinstance(item, dict) else None
+        value = item.get(name) if isinstance(item, dict) else None
+        if value is None:
+            value = _key_default(shape, name)
         if value is not None:
             keys[name] = value
     return f"k:{_json(keys)}"
+
+
+def _key_default(shape: Schema, name: str) -> Any:
+    field = shape.child(name)
+    if field.default is None and is_built_in(shape) and name in shape.required:
+        return "" if field.type == "string" else 0  # what a Go struct has where nothing was said
+    return field.default
 
 
 def is_keyed(schema: Schema) -> bool:

@@ -11,6 +11,7 @@ cases:
       - {merge: {...}, at: status, manager: me, force: true}
 """
 
+import functools
 import json
 import re
 from collections.abc import Awaitable, Callable
@@ -38,12 +39,14 @@ _GO_DIFF = re.compile(r"\n@@.*", re.DOTALL)
 _NODE_PORT = re.compile(r'("nodePort": )\d+')
 
 
+@functools.cache
 def load(name: str) -> dict[str, Any]:
     """The cases of a file."""
     loaded: dict[str, Any] = yaml.safe_load((HERE / f"{name}.yaml").read_text())
     return loaded
 
 
+@functools.cache
 def answers(name: str) -> dict[str, list[Any]]:
     """What a real server has answered to them."""
     loaded: dict[str, list[Any]] = json.loads((HERE / f"{name}.json").read_text())

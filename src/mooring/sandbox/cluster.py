@@ -8,7 +8,7 @@ kubernetes_nodes  nodes for a real control plane
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Coroutine, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,12 +31,13 @@ from mooring.sandbox.actors.runtime.simulated import SimulatedRuntime
 from mooring.sandbox.api.http import serve
 from mooring.sandbox.api.server import ADMIN, ApiServer
 from mooring.sandbox.kubeconfig_file import ClusterAccess, write_kubeconfig
-from mooring.sandbox.kubernetes.certificates import write_private
+from mooring.sandbox.kubernetes.certificates import Authority, write_private
 from mooring.sandbox.kubernetes.launcher import ControlPlane
 from mooring.sandbox.processes.supervisor import Supervisor
 from mooring.sandbox.state_lock import state_folder
 
 Nodes = Mapping[str, NodeTemplate]
+_VIRTUAL_RENEW_SECONDS = 20.0  # half the writes of an idle hour; leases last 40 s
 RuntimeName = Literal["process", "simulated"]
 
 
@@ -76,7 +77,8 @@ async def virtual_sandbox(
     api = ApiServer(clock, entropy, tokens={token: ADMIN})
     transport = _as_admin(api, token, clock)
     client = KubeClient(transport, user_agent="sandbox")
-    fleet = _fleet_of(api, client, SimulatedRuntime(clock, scripts), clock, entropy, normal_events=False)
+    options = FleetOptions(normal_events=False, renew_seconds=_VIRTUAL_RENEW_SECONDS)
+    fleet = _fleet_of(api, client, SimulatedRuntime(clock, scripts), clock, entropy, options)
     async with _running(fleet.run(), run_controllers(client, clock, entropy)):
         await _join(fleet, nodes)
         yield Sandbox(transport, client, fleet, token)
@@ -93,15 +95,17 @@ async def local_sandbox(
         token = _kept_token(folder / "token", entropy)
         api = ApiServer(clock, entropy, state_dir=folder / "objects", tokens={token: ADMIN})
         stack.push_async_callback(api.close)
-        url = await _listen(stack, api, options.port)
+        authority = Authority(folder / "pki", clock.now())
+        url = await _listen(stack, api, options.port, authority)
         transport = _as_admin(api, token, clock)
         client = KubeClient(transport, user_agent="sandbox")
         runtime = await _runtime(stack, folder, clock, options)
-        fleet = _fleet_of(api, client, runtime, clock, entropy, normal_events=True)
+        fleet_options = FleetOptions(api_environment=_service_address(url))
+        fleet = _fleet_of(api, client, runtime, clock, entropy, fleet_options)
         await stack.enter_async_context(_running(fleet.run(), run_controllers(client, clock, entropy)))
         await _join(fleet, options.nodes)
         kubeconfig = folder / "kubeconfig"
-        write_kubeconfig(kubeconfig, ClusterAccess(url, token=token))
+        write_kubeconfig(kubeconfig, ClusterAccess(url, authority.pair.certificate, token))
         yield Sandbox(transport, client, fleet, token, url, kubeconfig)
 
 
@@ -118,11 +122,7 @@ async def kubernetes_nodes(
         context = server_context(plane.kubelet_server.certificate, plane.kubelet_server.key, plane.authority)
         logs = await stack.enter_async_context(NodeLogServer(context))
         runtime = await _runtime(stack, folder, clock, options)
-        host, _, port = plane.url.removeprefix("https://").partition(":")
-        fleet_options = FleetOptions(
-            log_port=logs.port,
-            api_environment={"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port},
-        )
+        fleet_options = FleetOptions(log_port=logs.port, api_environment=_service_address(plane.url))
         fleet = Fleet(client, runtime, clock=clock, entropy=entropy, options=fleet_options)
         logs.serve(NodeLogs(fleet.open_log))
         await stack.enter_async_context(_running(fleet.run()))
@@ -131,11 +131,11 @@ async def kubernetes_nodes(
 
 
 def _fleet_of(
-    api: ApiServer, client: KubeClient, runtime: Runtime, clock: Clock, entropy: Entropy, *, normal_events: bool
+    api: ApiServer, client: KubeClient, runtime: Runtime, clock: Clock, entropy: Entropy, options: FleetOptions
 ) -> Fleet:
     """A fleet whose logs the API reads in process."""
     logs: list[NodeLogs] = []
-    options = FleetOptions(normal_events=normal_events, joined=lambda name: api.introduce_kubelet(name, logs[0]))
+    options = replace(options, joined=lambda name: api.introduce_kubelet(name, logs[0]))
     fleet = Fleet(client, runtime, clock=clock, entropy=entropy, options=options)
     logs.append(NodeLogs(fleet.open_log))
     return fleet
@@ -149,9 +149,10 @@ async def _runtime(stack: contextlib.AsyncExitStack, folder: Path, clock: Clock,
     return ProcessRuntime(nodes, supervisor, clock)
 
 
-async def _listen(stack: contextlib.AsyncExitStack, api: ApiServer, port: int) -> str:
+async def _listen(stack: contextlib.AsyncExitStack, api: ApiServer, port: int, authority: Authority) -> str:
+    shown = authority.serving("apiserver", ["localhost", "127.0.0.1"])
     try:
-        return await stack.enter_async_context(serve(api, port=port))
+        return await stack.enter_async_context(serve(api, port=port, certificate=shown))
     except OSError as error:
         told = f"cannot listen on 127.0.0.1:{port}: {error.strerror or error}"
         raise Misconfigured(told, fix="choose another port, or 0 for a free one") from error
@@ -172,6 +173,12 @@ async def _running(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
 async def _join(fleet: Fleet, nodes: Nodes) -> None:
     for name, template in nodes.items():
         await fleet.add_node(name, template)
+
+
+def _service_address(url: str) -> dict[str, str]:
+    """Where containers find the API."""
+    host, _, port = url.removeprefix("https://").partition(":")
+    return {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port}
 
 
 def _as_admin(api: ApiServer, token: str, clock: Clock) -> Transport:

@@ -14,7 +14,7 @@ from mooring.model.errors import MooringError, NotFound
 from mooring.sandbox.actors.events import EventRecorder
 from mooring.sandbox.actors.kubelet.kit import Kit
 from mooring.sandbox.actors.kubelet.machine import Machine, NodeTemplate
-from mooring.sandbox.actors.kubelet.node import NodeKeeper
+from mooring.sandbox.actors.kubelet.node import NodeKeeper, Pulse
 from mooring.sandbox.actors.kubelet.pod import PodWorker
 from mooring.sandbox.actors.objects import Object, name_of, uid_of
 from mooring.sandbox.actors.pods import node_name_of
@@ -38,6 +38,7 @@ class FleetOptions:
     address: str = "127.0.0.1"
     log_port: int = 0
     normal_events: bool = True
+    renew_seconds: float = 10.0  # of the node's lease
     api_environment: Mapping[str, str] = field(default_factory=dict)
     joined: Callable[[str], None] = lambda name: None
 
@@ -114,7 +115,7 @@ class Fleet:
         """A machine joins the cluster; pods that are bound to a node of that name already are run."""
         await self.wait_synced()
         machine = Machine(name, template, self._options.address)
-        keeper = NodeKeeper(self._client, self._clock, machine, self._entropy.uuid(), self._options.log_port)
+        keeper = NodeKeeper(self._client, self._clock, machine, self._pulse())
         self._options.joined(name)
         await keeper.register()
         self._hosts[name] = _Host(machine, keeper, self._spawn(keeper.run(), f"node {name}"))
@@ -220,6 +221,9 @@ class Fleet:
             self._spawn(host.keeper.observe(change.new), f"observe {name_of(named)}")
 
     # -- inside
+
+    def _pulse(self) -> Pulse:
+        return Pulse(self._entropy.uuid(), self._options.log_port, self._options.renew_seconds)
 
     def _host(self, name: str) -> _Host:
         if name not in self._hosts:

@@ -73,8 +73,10 @@ class Authority:
         key = ec.generate_private_key(ec.SECP256R1())
         organizations = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
         holder = x509.Name([*organizations, x509.NameAttribute(NameOID.COMMON_NAME, subject)])
+        issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
         builder = (
             self._builder(holder, self._certificate.subject, key)
+            .add_extension(issuer, critical=False)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
         )
@@ -103,6 +105,7 @@ class Authority:
         )
         builder = (
             self._builder(name, name, key)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
             .add_extension(usage, critical=True)
         )

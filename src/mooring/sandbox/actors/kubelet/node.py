@@ -2,6 +2,7 @@
 
 import platform
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 import structlog
@@ -22,7 +23,6 @@ from mooring.sandbox.actors.objects import (
 
 LEASE_NAMESPACE = "kube-node-lease"
 LEASE_SECONDS = 40
-RENEW_SECONDS = 10.0
 REPORT_SECONDS = 300.0
 KUBELET_VERSION = "v1.36.3"
 _HEALTHY = {
@@ -35,15 +35,23 @@ _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 _log = structlog.get_logger("mooring.sandbox")
 
 
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """How a node's kubelet shows itself: which start of it this is, where its logs are, how often it renews."""
+
+    boot_id: str
+    log_port: int
+    renew_seconds: float
+
+
 class NodeKeeper:
     """Keeps one node registered and alive in the API."""
 
-    def __init__(self, client: KubeClient, clock: Clock, machine: Machine, boot_id: str, port: int) -> None:
+    def __init__(self, client: KubeClient, clock: Clock, machine: Machine, pulse: Pulse) -> None:
         self._client = client
         self._clock = clock
         self._machine = machine
-        self._boot_id = boot_id
-        self._port = port
+        self._pulse = pulse
         self._node: Object | None = None
         self._reported_at = 0.0
 
@@ -66,7 +74,7 @@ class NodeKeeper:
     async def run(self) -> None:
         """Renew the lease until cancelled, or until the Node is gone: a kubelet does not register twice."""
         while self._node is not None:
-            await self._clock.sleep(RENEW_SECONDS)
+            await self._clock.sleep(self._pulse.renew_seconds)
             await self._machine.awake.wait()
             await self._beat()
 
@@ -166,8 +174,8 @@ class NodeKeeper:
                 {"type": "InternalIP", "address": self._machine.address},
                 {"type": "Hostname", "address": self.name},
             ],
-            "daemonEndpoints": {"kubeletEndpoint": {"Port": self._port}},
-            "nodeInfo": _node_info(self._boot_id),
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": self._pulse.log_port}},
+            "nodeInfo": _node_info(self._pulse.boot_id),
         }
 
 

@@ -36,6 +36,15 @@ async def test_a_name_that_exists_is_refused() -> None:
 
 
 @in_virtual_time
+async def test_a_name_that_is_only_just_going_still_exists() -> None:
+    call = caller()
+    await call.pod("a", node="n")
+    await call.delete(f"{PODS}/a")
+    answer = await call.post(PODS, pod("a"))
+    assert (answer.status, answer.message) == (409, 'object is being deleted: pods "a" already exists')
+
+
+@in_virtual_time
 async def test_generate_name_adds_five_letters() -> None:
     answer = await caller().post(CONFIGMAPS, {"metadata": {"generateName": "job-"}})
     assert answer.meta["name"].startswith("job-") and len(answer.meta["name"]) == 9

@@ -4,6 +4,8 @@ import msgspec
 
 from mooring.kube.transport import Request, Response
 from mooring.sandbox.api.cluster import Cluster
+from mooring.sandbox.api.discovery import Discovery
+from mooring.sandbox.api.openapi import OpenApi
 from mooring.sandbox.api.status import json_response
 
 _HEALTH = ("healthz", "livez", "readyz")
@@ -22,10 +24,13 @@ _VERSION = {
 
 
 class Documents:
-    """Serves what is not a resource."""
+    """Serves what is not a resource; made anew when the kinds have changed."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
+        self._catalog = cluster.catalog
+        self._revision = -1
+        self._discovery = Discovery(())
+        self._openapi = OpenApi(())
 
     def serve(self, request: Request, query: dict[str, str]) -> Response:
         """The document at a path; 404 when there is none."""
@@ -34,5 +39,18 @@ class Documents:
                 return json_response(200, b"ok", _TEXT)
             case ["version"]:
                 return json_response(200, msgspec.json.encode(_VERSION))
-            case _:
-                return json_response(404, b"404 page not found\n", _TEXT)
+        self._refresh()
+        accept = request.headers.get("accept", "")
+        found = self._discovery.find(request.path, accept) or self._openapi.find(request.path, accept, query)
+        if found is None:
+            return json_response(404, b"404 page not found\n", _TEXT)
+        headers = {"content-type": found.content_type, **found.headers}
+        if found.headers.get("etag", "-") == request.headers.get("if-none-match"):
+            return json_response(304, b"", headers)
+        return json_response(found.status, found.body, headers)
+
+    def _refresh(self) -> None:
+        if self._revision != self._catalog.revision:
+            self._revision = self._catalog.revision
+            self._discovery = Discovery(self._catalog.kinds())
+            self._openapi = OpenApi(self._catalog.kinds())

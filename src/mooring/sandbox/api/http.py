@@ -1,5 +1,6 @@
 """The API server on a loopback port, over HTTP/1.1."""
 
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -8,6 +9,7 @@ from aiohttp import web
 from mooring.kube.transport import Request, Response
 from mooring.sandbox.api.bodies import MAX_BYTES
 from mooring.sandbox.api.server import ApiServer
+from mooring.sandbox.kubernetes.certificates import KeyPair
 
 _HOST = "127.0.0.1"
 _MAX_LINE = 1 << 16  # label selectors can be long
@@ -15,8 +17,11 @@ _GRACE_SECONDS = 1.0  # for answers under way when the server stops; watches do 
 
 
 @asynccontextmanager
-async def serve(api: ApiServer, *, port: int = 0) -> AsyncIterator[str]:
-    """Serve until the end of the block; yields the address. Port 0 takes a free one."""
+async def serve(api: ApiServer, *, port: int = 0, certificate: KeyPair | None = None) -> AsyncIterator[str]:
+    """Serve until the end of the block; yields the address. Port 0 takes a free one.
+
+    kubectl shows its token only to a server with a certificate; other clients are content without.
+    """
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
         response = await api.handle(await _translate(request))
@@ -31,13 +36,19 @@ async def serve(api: ApiServer, *, port: int = 0) -> AsyncIterator[str]:
     server = web.Server(handle, handler_cancellation=True, access_log=None, max_line_size=_MAX_LINE)
     runner = web.ServerRunner(server, shutdown_timeout=_GRACE_SECONDS)
     await runner.setup()
-    site = web.TCPSite(runner, _HOST, port)
+    site = web.TCPSite(runner, _HOST, port, ssl_context=_tls(certificate) if certificate else None)
     try:
         await site.start()
         _, bound = runner.addresses[0][:2]
-        yield f"http://{_HOST}:{bound}"
+        yield f"{'https' if certificate else 'http'}://{_HOST}:{bound}"
     finally:
         await runner.cleanup()
+
+
+def _tls(pair: KeyPair) -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(pair.certificate, pair.key)
+    return context
 
 
 async def _translate(request: web.BaseRequest) -> Request:

@@ -55,7 +55,7 @@ def create(cluster: Cluster, kind: Kind, namespace: str, new: Object, write: Wri
     key = object_key(namespace, new["metadata"]["name"])
     table = cluster.table(kind)
     if key in table.objects:
-        raise already_exists(kind, new["metadata"]["name"])
+        raise _already_exists(kind, table.objects[key].object["metadata"])
     if write.options.dry_run:
         return unsaved(key, new)
     return cluster.store.put(table, key, new)
@@ -85,12 +85,6 @@ def update(cluster: Cluster, kind: Kind, existing: Stored, new: Object, write: W
     if write.options.dry_run:
         return unsaved(existing.key, new, existing.version)
     return cluster.store.put(cluster.table(kind), existing.key, new)
-
-
-def already_exists(kind: Kind, name: str) -> Refusal:
-    qualified = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
-    message = f'{qualified} "{name}" already exists'
-    return Refusal(409, "AlreadyExists", message, kind=kind.plural, group=kind.group, name=name)
 
 
 def unsaved(key: str, new: Object, version: int = 0) -> Stored:
@@ -126,6 +120,13 @@ def check_namespace(kind: Kind, namespace: str, metadata: Object) -> None:
     elif metadata.setdefault("namespace", namespace) != namespace:
         told = "the namespace of the provided object does not match the namespace sent on the request"
         raise Refusal(400, "BadRequest", told)
+
+
+def _already_exists(kind: Kind, present: Object) -> Refusal:
+    qualified = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
+    name, going = present["name"], "object is being deleted: " if "deletionTimestamp" in present else ""
+    message = f'{going}{qualified} "{name}" already exists'
+    return Refusal(409, "AlreadyExists", message, kind=kind.plural, group=kind.group, name=name)
 
 
 def _check_version(kind: Kind, old: Object, new: Object) -> None:

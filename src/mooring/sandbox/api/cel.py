@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import msgspec
+
 from mooring.sandbox.api import causes
 from mooring.sandbox.api.cel_checker import Type, check, type_of
 from mooring.sandbox.api.cel_evaluator import Evaluate, compile_tree
@@ -63,16 +65,26 @@ def _check_expression(schema: Schema, rule: Rule, source: str, path: str, wanted
         found = check(source, parse_expression(source), scope)
         compile_expression(source)
     except CelSyntaxError as problem:
-        yield causes.invalid(path, _shown(rule), f"compilation failed: {problem}")
+        yield _unusable(rule, path, f"compilation failed: {problem}")
         return
     if found.name not in (wanted, "dyn"):
         subject = "cel expression" if wanted == "bool" else "messageExpression"
-        yield causes.invalid(path, _shown(rule), f"{subject} must evaluate to a {wanted}")
+        yield _unusable(rule, path, f"{subject} must evaluate to a {wanted}")
 
 
-def _shown(rule: Rule) -> dict[str, str]:
-    shown = {"Rule": rule.expression, "Message": rule.message, "MessageExpression": rule.message_expression}
-    return {key: value for key, value in shown.items() if value}
+def _unusable(rule: Rule, path: str, detail: str) -> Cause:
+    shown = {
+        "Rule": rule.expression,
+        "Message": rule.message,
+        "MessageExpression": rule.message_expression,
+        "Reason": None if rule.reason == "FieldValueInvalid" else rule.reason,
+        "FieldPath": rule.field_path,
+        "OptionalOldSelf": rule.optional_old_self or None,
+    }
+    text = msgspec.json.encode(shown).decode()
+    for character in "&<>":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Cause("FieldValueInvalid", f"Invalid value: {text}: {detail}", path)
 
 
 def _resolve(schema: Schema, path: str) -> Schema | None:

@@ -90,15 +90,22 @@ class _Checker:
             case Index():
                 return self._index(node, scope)
             case ListNode():
-                kinds = [self.infer(item, scope) for item in node.items]
-                return Type("list", kinds[0] if kinds and all(kind == kinds[0] for kind in kinds) else DYN)
+                return Type("list", self._alike(node.items, scope))
             case MapNode():
-                kinds = [self.infer(value, scope) for key, value in node.entries if self.infer(key, scope)]
-                return Type("map", kinds[0] if kinds and all(kind == kinds[0] for kind in kinds) else DYN)
+                self._alike(tuple(key for key, _ in node.entries), scope)
+                values = self._all(tuple(value for _, value in node.entries), scope)
+                return Type("map", values[0] if len({value.name for value in values}) == 1 else DYN)
             case Macro():
                 return self._macro(node, scope)
             case Call():
                 return self._call(node, scope)
+
+    def _alike(self, nodes: tuple[Node, ...], scope: dict[str, Type]) -> Type:
+        kinds = self._all(nodes, scope)
+        for node, kind in zip(nodes, kinds, strict=True):
+            if not _comparable(kind, kinds[0]):
+                raise self._error(node.position, f"expected type '{kinds[0]}' but found '{kind}'")
+        return kinds[0] if kinds else DYN
 
     def _name(self, node: Name, scope: dict[str, Type]) -> Type:
         if node.name in scope:
@@ -166,6 +173,9 @@ class _Checker:
     def _call(self, node: Call, scope: dict[str, Type]) -> Type:
         if isinstance(node.target, Name) and node.target.name in NAMESPACES and node.target.name not in scope:
             return self._function(node, f"{node.target.name}.{node.function}", False, self._all(node.arguments, scope))
+        if node.target is not None and node.function == "format" and isinstance(node.arguments[0], ListNode):
+            self._all(node.arguments[0].items, scope)  # the one list whose items need not be alike
+            return self._function(node, "format", True, [self.infer(node.target, scope), Type("list", DYN)])
         if node.target is not None:
             return self._function(node, node.function, True, self._all((node.target, *node.arguments), scope))
         kinds = self._all(node.arguments, scope)
@@ -179,9 +189,8 @@ class _Checker:
             case "_==_" | "_!=_":
                 self._require(node, kinds, _comparable(*kinds))
                 return BOOL
-            case "@in" if kinds[1].name in ("list", "map"):
-                member = STRING if kinds[1].name == "map" else kinds[1].element or DYN
-                self._require(node, kinds, _comparable(kinds[0], member))
+            case "@in" if kinds[1].name == "list":
+                self._require(node, kinds, _comparable(kinds[0], kinds[1].element or DYN))
                 return BOOL
         return self._function(node, node.function, False, kinds)
 

@@ -1,6 +1,7 @@
 """The constraints of a custom kind's schema, held against an object in kube-apiserver's words."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
@@ -90,8 +91,9 @@ def _check_type(schema: Schema, value: Any, path: str) -> Iterator[Cause]:
             fits = got == schema.type
     if fits:
         return
-    if got == "number" and schema.format:
-        yield _wrong_type(path, schema.format, "float64")
+    if schema.format and got not in ("string", "array"):
+        # The wrong type is told by formats then, and only numbers have one.
+        yield _wrong_type(path, schema.format, {"number": "float64", "integer": "int64"}.get(got, ""))
     else:
         yield _wrong_type(path, _expected(schema), got)
 
@@ -145,6 +147,9 @@ def _check_text(schema: Schema, value: str, path: str) -> Iterator[Cause]:
 def _check_number(schema: Schema, value: int | float, path: str) -> Iterator[Cause]:
     if schema.format == "int32" and not (-(2**31) <= value < 2**31 and float(value).is_integer()):
         yield _overall(f"Checked value must be of type integer with format int32 in {path}")
+    if isinstance(value, int):
+        # As in Go, where a whole number is only ever compared with a whole number.
+        schema = replace(schema, minimum=_whole(schema.minimum), maximum=_whole(schema.maximum))
     bounds: list[tuple[bool, str, float | None]] = [
         (_divides(schema.multiple_of, value), "a multiple of", schema.multiple_of),
         (
@@ -157,6 +162,10 @@ def _check_number(schema: Schema, value: int | float, path: str) -> Iterator[Cau
     for fits, relation, bound in bounds:
         if not fits and bound is not None:
             yield causes.invalid(path, value, f"{path} in body should be {relation} {_plain(bound)}")
+
+
+def _whole(bound: float | None) -> float | None:
+    return None if bound is None else int(bound)
 
 
 def _divides(factor: float | None, value: int | float) -> bool:

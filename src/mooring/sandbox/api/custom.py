@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
+from typing import Any
 
 from mooring.sandbox.api import causes
 from mooring.sandbox.api.cel import rule_errors
 from mooring.sandbox.api.constraints import ABSENT, type_errors
 from mooring.sandbox.api.defaulting import apply_defaults
-from mooring.sandbox.api.jsonpath import parse_path
 from mooring.sandbox.api.kinds import Context, Object
 from mooring.sandbox.api.pruning import prune
 from mooring.sandbox.api.schema import Schema
@@ -19,7 +19,14 @@ _RULES_SKIPPED = (
     " validation"
 )
 _MOST_REPLICAS = 2**31 - 1
-_NOT_WHOLE: dict[type, str] = {str: "string", float: "float64", bool: "bool"}
+_GO_TYPES: dict[type, str] = {
+    str: "string",
+    float: "float64",
+    bool: "bool",
+    int: "int64",
+    list: "[]interface {}",
+    type(None): "<nil>",
+}
 
 
 class CustomStrategy:
@@ -63,18 +70,28 @@ class CustomStrategy:
 
     def _replica_errors(self, new: Object) -> Iterator[Cause]:
         path = self._replicas_path
-        for replicas in parse_path(path).find(new) if path else ():
-            if go_type := _NOT_WHOLE.get(type(replicas)):
-                shown = str(int(replicas)) if isinstance(replicas, float) and replicas.is_integer() else str(replicas)
-                yield causes.invalid(
-                    path, 0, f"{path} accessor error: {shown} is of the type {go_type}, expected int64"
-                )
-            elif not isinstance(replicas, int):
-                continue
-            elif replicas < 0:
-                yield causes.invalid(path, replicas, "should be a non-negative integer")
-            elif replicas > _MOST_REPLICAS:
-                yield causes.invalid(path, replicas, f"should be less than or equal to {_MOST_REPLICAS}")
+        value: Any = new
+        for part in path.removeprefix(".").split(".") if path else ():
+            if not isinstance(value, dict):
+                yield _accessor_error(path, value, "map[string]interface{}")
+                return
+            if part not in value:
+                return
+            value = value[part]
+        if not path:
+            return
+        if type(value) is not int:
+            yield _accessor_error(path, value, "int64")
+        elif value < 0:
+            yield causes.invalid(path, value, "should be a non-negative integer")
+        elif value > _MOST_REPLICAS:
+            yield causes.invalid(path, value, f"should be less than or equal to {_MOST_REPLICAS}")
+
+
+def _accessor_error(path: str, value: Any, expected: str) -> Cause:
+    go_type = _GO_TYPES.get(type(value), "map[string]interface {}")
+    shown = value if isinstance(value, str) else causes.show(value).removesuffix(".0")
+    return causes.invalid(path, 0, f"{path} accessor error: {shown} is of the type {go_type}, expected {expected}")
 
 
 def _keep(key: str, new: Object, old: Object) -> None:

@@ -42,12 +42,13 @@ def _is_network(text: str) -> bool:
     return "/" in text and _parses(lambda given: ipaddress.ip_network(given, strict=False))(text)
 
 
+_HOST_LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?")
+
+
 def _is_hostname(text: str) -> bool:
-    labels = text.split(".")
-    valid = all(
-        0 < len(label) <= 63 and re.fullmatch(r"[A-Za-z0-9_]([-A-Za-z0-9_]*[A-Za-z0-9_])?", label) for label in labels
-    )
-    return valid and len(text) <= 255
+    *labels, last = text.split(".")
+    ends_well = bool(re.fullmatch("[A-Za-z]{2,63}", last)) if labels else bool(_HOST_LABEL.fullmatch(last))
+    return ends_well and len(text) <= 255 and all(_HOST_LABEL.fullmatch(label) for label in labels)
 
 
 _HEX = "[0-9a-fA-F]"

@@ -70,7 +70,7 @@ def _node(declared: Declared, path: str) -> Iterator[Cause]:
     if declared.get("additionalProperties") and declared.get("properties"):
         detail = "additionalProperties and properties are mutual exclusive"
         yield causes.forbidden(f"{path}.additionalProperties", detail)
-    if kind == "array" and not declared.get("items"):
+    if kind == "array" and declared.get("items") is None:
         yield causes.required(f"{path}.items", "must be specified")
     yield from _pattern(declared, path)
     yield from _extensions(declared, path)

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any, cast
 
+import msgspec
+
 from mooring.sandbox.api.status import Refusal
 
 MAX_OPERATIONS = 10_000
@@ -21,17 +23,17 @@ _GO_TYPES: dict[type, str] = {
 }
 
 
+_encode_json = msgspec.json.Encoder().encode
+_decode_json = msgspec.json.Decoder().decode
+
+
 class _DoesNotApply(Exception):
     """An operation that cannot be carried out on this document."""
 
 
 def copy_json(value: Any) -> Any:
-    """A copy of a JSON value that shares no dict or list with it."""
-    if type(value) is dict:
-        return {key: copy_json(item) if type(item) in (dict, list) else item for key, item in value.items()}
-    if type(value) is list:
-        return [copy_json(item) if type(item) in (dict, list) else item for item in value]
-    return value
+    """A copy of a JSON value that shares no dict or list with it; through JSON, which is faster than by hand."""
+    return _decode_json(_encode_json(value)) if isinstance(value, (dict, list)) else value
 
 
 def json_patch(doc: dict[str, Any], operations: object) -> dict[str, Any]:

@@ -6,11 +6,12 @@ import asyncpg
 import pytest
 
 from mooring.clock import Entropy, SystemClock
+from mooring.ledger.migrations import SCHEMA
 from mooring.ledger.postgres import PostgresLedger
 from mooring.ledger.postgres.database import Database, DatabaseOptions, describe
 from mooring.model.claim import AdmissionVerdict, ClaimState
 from mooring.model.errors import InvalidInput, Misconfigured, Unavailable
-from tests.ledger.worlds import NOW, PostgresWorld, after, asked, claimed, on
+from tests.ledger.worlds import NOW, PostgresWorld, after, asked, claimed, on, queued
 from tests.postgres import PostgresForTests
 
 
@@ -177,6 +178,22 @@ async def test_limits_hold_where_the_database_insists_on_serializable(postgres: 
         assert verdicts.count(AdmissionVerdict.CREATED) == 3
     finally:
         await postgres.admin(f"ALTER DATABASE {world.name} RESET default_transaction_isolation")
+        await world.close()
+
+
+async def test_a_claim_that_another_server_is_just_taking_holds_nobody_up(postgres: PostgresForTests) -> None:
+    world = PostgresWorld(postgres)
+    taking = await asyncpg.connect(world.url, server_settings={"search_path": SCHEMA})
+    try:
+        ledger = await world.open()
+        head, second = await queued(ledger), await queued(ledger)
+        async with taking.transaction():
+            await taking.execute("SELECT FROM claims WHERE id = $1 FOR UPDATE", head.id)
+            async with asyncio.timeout(10):
+                outcome = await ledger.claims.bind_next("ci", "linux", on("a"), now=NOW)
+        assert outcome is not None and outcome.require().id == second.id
+    finally:
+        await taking.close()
         await world.close()
 
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from mooring.clock import Entropy, SystemClock
 from mooring.ledger.port import Ledger
 from mooring.ledger.postgres import PostgresLedger
+from mooring.ledger.postgres.database import DatabaseOptions
 from mooring.ledger.twin import MemoryLedger, MemoryStore
 from mooring.model.audit import AuditEntry, Subject
 from mooring.model.claim import Claim, NewClaim, WorkerSlot
@@ -78,7 +79,8 @@ class PostgresWorld(World):
             self._server.give_back(self.url)
 
     async def _connect(self) -> Ledger:
-        return await PostgresLedger.open(self.url, clock=SystemClock(), entropy=Entropy())
+        patient = DatabaseOptions(pool_size=4, connect_timeout_seconds=30, statement_timeout_seconds=30)
+        return await PostgresLedger.open(self.url, clock=SystemClock(), entropy=Entropy(), options=patient)
 
     async def back_up(self) -> Callable[[], Any]:
         saved = f"{self.name}_backup"

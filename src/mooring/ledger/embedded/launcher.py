@@ -11,7 +11,8 @@ import signal
 import sys
 
 _PR_SET_PDEATHSIG = 1
-_PR_SET_KEEPCAPS = 8
+_PR_SET_SECUREBITS = 28
+_SECBIT_NO_SETUID_FIXUP = 4
 _PR_CAP_AMBIENT = 47
 _PR_CAP_AMBIENT_RAISE = 2
 _CAPABILITY_VERSION_3 = 0x20080522
@@ -43,8 +44,8 @@ def _keep_capability(number: int) -> None:
 
 
 def _become(uid: int, gid: int, reach: bool) -> None:
-    if reach:
-        _checked(_libc.prctl(_PR_SET_KEEPCAPS, 1, 0, 0, 0), "keeping capabilities")
+    if reach:  # also keeps access(2) from ignoring the capability, with which initdb looks for its neighbours
+        _checked(_libc.prctl(_PR_SET_SECUREBITS, _SECBIT_NO_SETUID_FIXUP, 0, 0, 0), "keeping capabilities")
     os.setgroups([])
     os.setgid(gid)
     os.setuid(uid)

@@ -23,6 +23,7 @@ from mooring.model.errors import Misconfigured, Unavailable
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 _START_SECONDS = 30.0  # a crash recovery on a slow disk included
 _POLL_SECONDS = 0.02
+_SCRAM_ITERATIONS = 16  # stretching is for passwords that people think up; here it would only cost every connection
 _LONGEST_PAUSE_SECONDS = 5.0
 
 SETTINGS = {
@@ -82,9 +83,13 @@ class EmbeddedServer:
                 await self._create_data()
             await self._run()
             await self._ensure_database()
-        except BaseException:
+        except BaseException as error:
             await self._stop_process()
             self._folder.unlock()
+            if isinstance(error, OSError):
+                raise Misconfigured(
+                    f"the embedded PostgreSQL cannot use its folder: {error}", fix="choose another one with --state"
+                ) from error
             raise
         self._supervisor = asyncio.create_task(self._supervise(), name="embedded-postgres")
         return self.url
@@ -165,7 +170,8 @@ class EmbeddedServer:
         try:
             process = await self._spawn(
                 "initdb", "-D", str(folder.unfinished), "-U", USER, "--no-locale", "-E", "UTF8",
-                "-A", "scram-sha-256", f"--pwfile={password}", "--wal-segsize=4", "--no-instructions",
+                "-A", "scram-sha-256", f"--pwfile={password}", "--set", f"scram_iterations={_SCRAM_ITERATIONS}",
+                "--wal-segsize=4", "--no-instructions",
             )  # fmt: skip
             code = await self._finish(process)
         finally:

@@ -49,11 +49,12 @@ class Database:
         self.verify: Callable[[Connection], Awaitable[None]] = _accept
 
     async def open(self) -> None:
-        """Connections are made when they are needed, and kept for a while."""
+        """Connections are made when they are needed, and kept."""
         self._pool = await asyncpg.create_pool(
             **self._connect_arguments(self._options.statement_timeout_seconds),
             min_size=0,
             max_size=self._options.pool_size,
+            max_inactive_connection_lifetime=0,
             init=self._initialise,
             reset=_keep,
         )

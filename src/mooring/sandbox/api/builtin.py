@@ -6,12 +6,8 @@ from mooring.sandbox.api.columns import COLUMNS
 from mooring.sandbox.api.crd import DefinitionStrategy
 from mooring.sandbox.api.kinds import Kind, Object, PlainStrategy, Strategy
 from mooring.sandbox.api.selectable import event_field, job_field, node_field, pod_field, read_field, replicas_field
+from mooring.sandbox.api.strategies import STRATEGIES
 from mooring.sandbox.api.types import LIBRARY
-
-try:
-    from mooring.sandbox.api.strategies import STRATEGIES
-except ImportError:
-    STRATEGIES: dict[tuple[str, str], Strategy] = {}
 
 _STRATEGIES: dict[tuple[str, str], Strategy] = {
     **STRATEGIES,

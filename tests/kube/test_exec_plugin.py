@@ -118,8 +118,9 @@ def test_a_plugin_that_is_no_longer_waited_for_is_ended(tmp_path: Path) -> None:
         while not mark.exists() or not mark.read_text():
             await asyncio.sleep(0.01)
         loading.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await loading
+        async with asyncio.timeout(10):
+            with pytest.raises(asyncio.CancelledError):
+                await loading
         assert not Path(f"/proc/{mark.read_text()}").exists()
 
     asyncio.run(give_up())

@@ -12,13 +12,16 @@ import http.client
 import json
 import ssl
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
 from tests.sandbox.api.facts.play import HERE, Send, answers, load, play
 
 
-def sender(address: str, token: str) -> Send:
+@contextmanager
+def sender(address: str, token: str) -> Iterator[Send]:
     """Sends requests over one connection."""
     parts = urlsplit(address)
     context = ssl._create_unverified_context()
@@ -31,7 +34,10 @@ def sender(address: str, token: str) -> Send:
         answer = connection.getresponse()
         return answer.status, json.loads(answer.read() or "null")
 
-    return send
+    try:
+        yield send
+    finally:
+        connection.close()
 
 
 async def record(send: Send, name: str) -> dict[str, list[Any]]:
@@ -47,10 +53,10 @@ def main() -> int:
     arguments.add_argument("names", nargs="*")
     arguments.add_argument("--check", action="store_true")
     given = arguments.parse_args()
-    send = sender(given.address, given.token)
     wrong = []
     for name in given.names or sorted(path.stem for path in HERE.glob("*.yaml")):
-        got = asyncio.run(record(send, name))
+        with sender(given.address, given.token) as send:
+            got = asyncio.run(record(send, name))
         if given.check:
             wrong += [f"{name}: {case}" for case, answer in got.items() if answers(name).get(case) != answer]
         else:

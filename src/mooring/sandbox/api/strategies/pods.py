@@ -196,18 +196,17 @@ def _revived(
     path: str, statuses: list[dict[str, Any]], before: list[dict[str, Any]], spec: dict[str, Any]
 ) -> Iterator[Cause]:
     """A container that has ended for good does not run again."""
-    if path.endswith("containerStatuses") and spec.get("restartPolicy") == "Always":
-        return
+    containers = {each["name"]: each for part in ("containers", "initContainers") for each in spec.get(part) or ()}
     states = {status.get("name"): status.get("state") or {} for status in statuses}
     for index, earlier in enumerate(before):
         ended = (earlier.get("state") or {}).get("terminated")
         if ended is None or earlier.get("name") not in states or "terminated" in states[earlier["name"]]:
             continue
-        if ended.get("exitCode", 0) != 0 and _may_restart(earlier["name"], spec):
+        own = containers.get(earlier["name"], {})
+        if own.get("restartPolicyRules") or _restarts(own.get("restartPolicy") or spec.get("restartPolicy"), ended):
             continue
         yield forbidden(f"{path}[{index}].state", "may not be transitioned to non-terminated state")
 
 
-def _may_restart(name: str, spec: dict[str, Any]) -> bool:
-    sidecars = {each.get("name") for each in spec.get("initContainers") or () if each.get("restartPolicy") == "Always"}
-    return name in sidecars or spec.get("restartPolicy") != "Never"
+def _restarts(policy: str | None, ended: dict[str, Any]) -> bool:
+    return policy == "Always" or (policy == "OnFailure" and ended.get("exitCode", 0) != 0)

@@ -1,0 +1,90 @@
+"""The recorded answers are still what a real kube-apiserver says: one without controllers is asked again."""
+
+import asyncio
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from tests.requirements import require_kubernetes
+from tests.sandbox.api.facts.play import HERE, Send, answers
+from tests.sandbox.api.facts.record import record, sender
+from tests.sandbox.api.test_strategies_facts import without_actors
+
+from mooring.clock import SystemClock
+from mooring.sandbox.kubernetes.binaries import find_binaries
+from mooring.sandbox.kubernetes.certificates import Authority
+from mooring.sandbox.kubernetes.components import (
+    PlaneOptions,
+    Ports,
+    apiserver_command,
+    etcd_command,
+    issue_credentials,
+)
+
+TOKEN = "facts"
+START_SECONDS = 90.0
+SETTLED = ["system-node-critical", "system-cluster-critical"]
+
+pytestmark = [pytest.mark.kubernetes, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def send(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Send]:
+    """A throwaway API server: no controllers, no service accounts."""
+    require_kubernetes()
+    folder = tmp_path_factory.mktemp("apiserver")
+    binaries, ports = find_binaries(), Ports(*_free_ports(3))
+    credentials = issue_credentials(Authority(folder / "pki", SystemClock().now()))
+    tokens = folder / "tokens.csv"
+    tokens.write_text(f"{TOKEN},admin,admin,system:masters\n")
+    commands = [
+        etcd_command(binaries, ports, credentials, folder / "etcd"),
+        [
+            *apiserver_command(binaries, ports, credentials, tokens, PlaneOptions()),
+            "--disable-admission-plugins=ServiceAccount",
+        ],
+    ]
+    with ExitStack() as stack:
+        for command in commands:
+            log = stack.enter_context((folder / f"{Path(command[0]).name}.log").open("wb"))
+            process = stack.enter_context(subprocess.Popen(command, cwd=folder, stdout=log, stderr=log))
+            stack.callback(process.kill)
+        address = f"https://127.0.0.1:{ports.apiserver}"
+        _await_start(address)
+        yield stack.enter_context(sender(address, TOKEN))
+
+
+def _await_start(address: str) -> None:
+    """Until the server answers and has made what the cases build on."""
+    paths = ["/api/v1/namespaces/default"]
+    paths += [f"/apis/scheduling.k8s.io/v1/priorityclasses/{name}" for name in SETTLED]
+    deadline = time.monotonic() + START_SECONDS
+    while not asyncio.run(_has_all(address, paths)):
+        assert time.monotonic() < deadline, "the API server did not start"
+        time.sleep(0.2)
+
+
+async def _has_all(address: str, paths: list[str]) -> bool:
+    with sender(address, TOKEN) as send:
+        try:
+            return all([(await send("GET", path, None, ""))[0] == 200 for path in paths])
+        except OSError:
+            return False
+
+
+def _free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+@pytest.mark.parametrize("family", sorted(path.stem for path in HERE.glob("*.yaml")))
+def test_a_real_server_still_answers_as_recorded(send: Send, family: str) -> None:
+    for case, got in asyncio.run(record(send, family)).items():
+        assert [*map(without_actors, got)] == [*map(without_actors, answers(family)[case])], case

@@ -54,8 +54,16 @@ class Cluster:
     counts: dict[str, int]
 
     async def add_nodes(self, *names: str, template: NodeTemplate = NodeTemplate()) -> None:
+        """Add nodes and wait until they take pods."""
         for name in names:
             await self.fleet.add_node(name, template)
+
+        async def open_for_pods() -> bool:
+            nodes = [await self.node(name) for name in names]
+            taints = [taint for node in nodes for taint in node["spec"].get("taints") or ()]
+            return not any(taint["key"] == "node.kubernetes.io/not-ready" for taint in taints)
+
+        await self.until(open_for_pods, every=0.1)
 
     async def create(self, resource: Resource[Any], body: Object, namespace: str = "default") -> Object:
         return await self.client.create(resource.raw(), body, namespace if resource.namespaced else None)

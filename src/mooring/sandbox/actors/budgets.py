@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from mooring.clock import Clock, Entropy
+from mooring.clock import Clock
 from mooring.kube.cache import Change
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import ObjectConflict
 from mooring.kube.resources import BUDGETS
 from mooring.kube.views.base import format_time
 from mooring.model.errors import NotFound
-from mooring.sandbox.actors.events import EventRecorder, Note, Weight
+from mooring.sandbox.actors.events import Broadcaster, Note, Weight
 from mooring.sandbox.actors.informers import BY_NAMESPACE, Informers
 from mooring.sandbox.actors.loop import ReconcileLoop
 from mooring.sandbox.actors.objects import (
@@ -121,11 +121,11 @@ def next_check(budget: Object, disrupted: Mapping[str, Object], now: datetime) -
 class BudgetController:
     """Keeps budgets true to their pods; a pod's change costs a look at its own budgets, not at all pods."""
 
-    def __init__(self, client: KubeClient, informers: Informers, clock: Clock, entropy: Entropy) -> None:
+    def __init__(self, client: KubeClient, informers: Informers, clock: Clock, events: Broadcaster) -> None:
         self._client = client
         self._informers = informers
         self._clock = clock
-        self.recorder = EventRecorder(client, "controllermanager", clock, entropy)
+        self._recorder = events.recorder("controllermanager")
         self._scales = ScaleLookup(client, informers)
         self._selection = Selection()
         self._healthy: dict[Key, set[Key]] = {}  # budget -> its healthy pods
@@ -235,7 +235,7 @@ class BudgetController:
         return sum(scales.values())
 
     def _tell(self, budget: Object, weight: Weight, reason: str, message: str) -> None:
-        self.recorder.record(Note(budget, "PodDisruptionBudget", _BUDGETS.api_version, weight, reason, message))
+        self._recorder.record(Note(budget, "PodDisruptionBudget", _BUDGETS.api_version, weight, reason, message))
 
 
 _UNMANAGED = (

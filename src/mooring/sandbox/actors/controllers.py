@@ -8,6 +8,7 @@ from mooring.sandbox.actors.accounts import AccountController
 from mooring.sandbox.actors.budgets import BudgetController
 from mooring.sandbox.actors.deployments import DeploymentController
 from mooring.sandbox.actors.endpoints import EndpointController
+from mooring.sandbox.actors.events import Broadcaster
 from mooring.sandbox.actors.garbage import GarbageCollector
 from mooring.sandbox.actors.informers import Informers
 from mooring.sandbox.actors.jobs import JobController
@@ -23,17 +24,18 @@ from mooring.sandbox.actors.taint_eviction import TaintEvictor
 class Controllers:
     """What kube-controller-manager and kube-scheduler are to a cluster."""
 
-    def __init__(self, client: KubeClient, clock: Clock, entropy: Entropy) -> None:
+    def __init__(self, client: KubeClient, clock: Clock, entropy: Entropy, *, normal_events: bool = True) -> None:
         self.informers = Informers(client, clock, entropy)
-        parts = (client, self.informers, clock, entropy)
-        self._scheduler = Scheduler(*parts)
+        self._events = Broadcaster(client, clock, entropy, normal_events=normal_events)
+        parts = (client, self.informers, clock, self._events)
+        self._scheduler = Scheduler(*parts, entropy)
         self._jobs = JobController(*parts)
         self._replica_sets = ReplicaSetController(*parts)
         self._deployments = DeploymentController(*parts)
         self._budgets = BudgetController(*parts)
         self._nodes = NodeLifecycle(*parts)
         self._evictor = TaintEvictor(*parts)
-        self._garbage = GarbageCollector(*parts)
+        self._garbage = GarbageCollector(client, self.informers, clock, entropy)
         self._endpoints = EndpointController(client, self.informers, clock)
         self._namespaces = NamespaceController(client, self.informers, clock)
         self._accounts = AccountController(client, self.informers, clock)
@@ -44,16 +46,7 @@ class Controllers:
         async with asyncio.TaskGroup() as group:
             group.create_task(self.informers.run())
             await self.informers.wait_synced()
-            for recorder in (
-                self._scheduler.recorder,
-                self._jobs.recorder,
-                self._replica_sets.recorder,
-                self._deployments.recorder,
-                self._budgets.recorder,
-                self._nodes.recorder,
-                self._evictor.recorder,
-            ):
-                group.create_task(recorder.run())
+            group.create_task(self._events.run(), name="events")
             for loop in self._loops():
                 group.create_task(loop.run(), name=loop.name)
             for actor in (self._scheduler, self._nodes, self._pods, self._garbage):
@@ -77,6 +70,6 @@ class Controllers:
         ]
 
 
-async def run_controllers(client: KubeClient, clock: Clock, entropy: Entropy) -> None:
-    """Run all controllers and the scheduler until cancelled."""
-    await Controllers(client, clock, entropy).run()
+async def run_controllers(client: KubeClient, clock: Clock, entropy: Entropy, *, normal_events: bool = True) -> None:
+    """Run all controllers and the scheduler until cancelled; without `normal_events` only warnings are told."""
+    await Controllers(client, clock, entropy, normal_events=normal_events).run()

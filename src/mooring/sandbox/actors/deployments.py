@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from mooring.clock import Clock, Entropy
+from mooring.clock import Clock
 from mooring.kube.cache import Change
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import AlreadyExists, KubeError, ObjectNotFound
 from mooring.kube.resources import DEPLOYMENTS, REPLICASETS
-from mooring.sandbox.actors.events import EventRecorder, Note, Weight
+from mooring.sandbox.actors.events import Broadcaster, Note, Weight
 from mooring.sandbox.actors.informers import BY_CONTROLLER, BY_NAMESPACE, ORPHANS, Informers
 from mooring.sandbox.actors.loop import ReconcileLoop
 from mooring.sandbox.actors.objects import (
@@ -65,11 +65,11 @@ _SETS = REPLICASETS.raw()
 class DeploymentController:
     """Keeps Deployments true to their template and size."""
 
-    def __init__(self, client: KubeClient, informers: Informers, clock: Clock, entropy: Entropy) -> None:
+    def __init__(self, client: KubeClient, informers: Informers, clock: Clock, events: Broadcaster) -> None:
         self._client = client
         self._informers = informers
         self._clock = clock
-        self.recorder = EventRecorder(client, "deployment-controller", clock, entropy)
+        self._recorder = events.recorder("deployment-controller")
         self._own_writes = OwnWrites(clock)
         self._own_sets = OwnWrites(clock)
         self.loop: ReconcileLoop[Key] = ReconcileLoop("deployments", self._reconcile, clock)
@@ -342,4 +342,4 @@ class DeploymentController:
         return written
 
     def _tell(self, deployment: Object, weight: Weight, reason: str, message: str) -> None:
-        self.recorder.record(Note(deployment, "Deployment", _DEPLOYMENTS.api_version, weight, reason, message))
+        self._recorder.record(Note(deployment, "Deployment", _DEPLOYMENTS.api_version, weight, reason, message))

@@ -25,13 +25,14 @@ from mooring.kube.resources import (
     SERVICES,
     Resource,
 )
-from mooring.sandbox.actors.objects import Object, controller_uid, namespace_of
+from mooring.sandbox.actors.objects import Object, controller_uid, is_terminating, namespace_of
 from mooring.sandbox.actors.pods import node_name_of
 
 BY_CONTROLLER = "controller"  # uid of the controlling owner
 BY_NODE = "node"
 BY_NAMESPACE = "namespace"
 ORPHANS = "orphans"  # objects without controller, by namespace
+TERMINATING = "terminating"  # objects with a deletionTimestamp, all under ""
 
 Index = Callable[[Object], Iterable[str]]
 
@@ -48,6 +49,10 @@ def _orphans(item: Object) -> Iterable[str]:
 def _nodes(pod: Object) -> Iterable[str]:
     name = node_name_of(pod)
     return (name,) if name else ()
+
+
+def _terminating(item: Object) -> Iterable[str]:
+    return ("",) if is_terminating(item) else ()
 
 
 def _namespaces(item: Object) -> Iterable[str]:
@@ -73,7 +78,7 @@ class Informers:
         self._clock = clock
         self._entropy = entropy
         self._all: list[Shared] = []
-        self.pods = self._open(PODS, {**_OWNED, BY_NODE: _nodes})
+        self.pods = self._open(PODS, {**_OWNED, BY_NODE: _nodes, TERMINATING: _terminating})
         self.nodes = self._open(NODES)
         self.leases = self._open(LEASES)
         self.jobs = self._open(JOBS, {BY_NAMESPACE: _namespaces})

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mooring.clock import Clock, Entropy
+from mooring.clock import Clock
 from mooring.kube.cache import Change
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import KubeError, ObjectNotFound
 from mooring.kube.resources import JOBS
-from mooring.sandbox.actors.events import EventRecorder
+from mooring.sandbox.actors.events import Broadcaster
 from mooring.sandbox.actors.informers import BY_CONTROLLER, BY_NAMESPACE, Informers
 from mooring.sandbox.actors.job_backoff import Backoff
 from mooring.sandbox.actors.job_indexes import COMPLETION_INDEX
@@ -59,12 +59,12 @@ _JOBS = JOBS.raw()
 class JobController:
     """Keeps Jobs true to their spec."""
 
-    def __init__(self, client: KubeClient, informers: Informers, clock: Clock, entropy: Entropy) -> None:
+    def __init__(self, client: KubeClient, informers: Informers, clock: Clock, events: Broadcaster) -> None:
         self._client = client
         self._informers = informers
         self._clock = clock
-        self.recorder = EventRecorder(client, "job-controller", clock, entropy)
-        self._pods = OwnedPods(client, informers, self.recorder, clock, _JOBS, finalizer=TRACKING)
+        self._recorder = events.recorder("job-controller")
+        self._pods = OwnedPods(client, informers, self._recorder, clock, _JOBS, finalizer=TRACKING)
         self._own_statuses = OwnWrites(clock)
         self._backoffs: dict[str, Backoff] = {}
         self.loop: ReconcileLoop[Key] = ReconcileLoop("jobs", self._reconcile, clock)

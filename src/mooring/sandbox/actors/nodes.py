@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from mooring.clock import Clock, Entropy
+from mooring.clock import Clock
 from mooring.kube.cache import Change
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import KubeError, ObjectNotFound
 from mooring.kube.resources import NODES
-from mooring.sandbox.actors.events import EventRecorder, Note, Weight
+from mooring.sandbox.actors.events import Broadcaster, Note, Weight
 from mooring.sandbox.actors.informers import BY_NODE, Informers
 from mooring.sandbox.actors.loop import ReconcileLoop
 from mooring.sandbox.actors.node_health import (
@@ -46,6 +46,7 @@ class _Pulse:
     uid: str
     sign: tuple[str, str]  # lease renewal, Ready heartbeat
     noticed_at: float
+    settled: Object | None = None  # the node as it was when last found in order
 
 
 @dataclass(slots=True)
@@ -67,11 +68,11 @@ class _Allowance:
 class NodeLifecycle:
     """Watches over the heartbeats of all nodes."""
 
-    def __init__(self, client: KubeClient, informers: Informers, clock: Clock, entropy: Entropy) -> None:
+    def __init__(self, client: KubeClient, informers: Informers, clock: Clock, events: Broadcaster) -> None:
         self._client = client
         self._informers = informers
         self._clock = clock
-        self.recorder = EventRecorder(client, "node-controller", clock, entropy)
+        self._recorder = events.recorder("node-controller")
         self._pulses: dict[str, _Pulse] = {}
         self._allowances: dict[str, _Allowance] = {}
         self.loop: ReconcileLoop[str] = ReconcileLoop("node-taints", self._set_schedule_taints, clock, workers=4)
@@ -106,22 +107,26 @@ class NodeLifecycle:
     async def _check(self) -> None:
         sick: list[Object] = []
         for cached in self._informers.nodes.cache.values():
+            pulse = self._feel(cached)
+            if pulse.settled is cached and self._clock.monotonic() - pulse.noticed_at <= _GRACE_SECONDS:
+                continue
             try:
-                node = await self._judge(cached)
+                node = await self._judge(cached, pulse)
                 if execute_taint_for(node):
                     sick.append(node)
                 else:
                     await self._set_execute_taint(node, "")
+                    pulse.settled = node
             except KubeError:
                 continue  # the next check sees it again
-        try:
-            await self._empty(sick)
-        except KubeError:
-            return
+        if sick:
+            try:
+                await self._empty(sick)
+            except KubeError:
+                return
 
-    async def _judge(self, node: Object) -> Object:
+    async def _judge(self, node: Object, pulse: _Pulse) -> Object:
         """Mark a node that has been silent for too long; returns it as it is then."""
-        pulse = self._feel(node)
         grace = _GRACE_SECONDS if condition_of(node, "Ready") is not None else _STARTUP_GRACE_SECONDS
         if self._clock.monotonic() - pulse.noticed_at <= grace:
             return node
@@ -165,7 +170,7 @@ class NodeLifecycle:
                 except ObjectNotFound:
                     continue
                 note = Note(pod, "Pod", "v1", "Warning", "NodeNotReady", "Node is not ready")
-                self.recorder.record(note)
+                self._recorder.record(note)
 
     async def _empty(self, sick: list[Object]) -> None:
         """Taint sick nodes so that their pods are evicted: slowly, and not at all when everything is down."""
@@ -196,4 +201,4 @@ class NodeLifecycle:
             return
 
     def _tell(self, node: Object, weight: Weight, reason: str, message: str) -> None:
-        self.recorder.record(Note(node, "Node", "v1", weight, reason, message))
+        self._recorder.record(Note(node, "Node", "v1", weight, reason, message))

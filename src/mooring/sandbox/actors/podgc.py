@@ -7,7 +7,7 @@ from mooring.clock import Clock
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import KubeError, ObjectNotFound
 from mooring.kube.resources import NODES, PODS
-from mooring.sandbox.actors.informers import BY_NODE, Informers
+from mooring.sandbox.actors.informers import BY_NODE, TERMINATING, Informers
 from mooring.sandbox.actors.objects import (
     Object,
     condition_is_true,
@@ -92,11 +92,19 @@ class PodCollector:
     async def _clean(self) -> None:
         nodes = {name_of(node): node for node in self._informers.nodes.cache.values()}
         gone = await self._gone_nodes(nodes)
-        for doomed in plan_cleaning(self._informers.pods.cache.values(), nodes, gone):
+        for doomed in plan_cleaning(self._candidates(gone), nodes, gone):
             try:
                 await self._remove(doomed)
             except KubeError:
                 continue  # the next round sees it again
+
+    def _candidates(self, gone: Sequence[str]) -> Sequence[Object]:
+        """All pods when there may be too many, else those of vanished nodes and those on their way out."""
+        cache = self._informers.pods.cache
+        if len(cache) > _MOST_FINISHED:
+            return cache.values()
+        found = [*cache.by_index(TERMINATING, ""), *(pod for name in gone for pod in cache.by_index(BY_NODE, name))]
+        return list({uid_of(pod): pod for pod in found}.values())
 
     async def _gone_nodes(self, nodes: Mapping[str, Object]) -> list[str]:
         """Nodes that pods name, that were missing through the quarantine, and that a live look does not find."""

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from mooring.clock import Clock, Entropy
+from mooring.clock import Clock
 from mooring.kube.cache import Change
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import KubeError
 from mooring.kube.resources import REPLICASETS
 from mooring.kube.views.base import format_time
-from mooring.sandbox.actors.events import EventRecorder
+from mooring.sandbox.actors.events import Broadcaster
 from mooring.sandbox.actors.informers import BY_CONTROLLER, BY_NAMESPACE, Informers
 from mooring.sandbox.actors.loop import ReconcileLoop
 from mooring.sandbox.actors.objects import (
@@ -88,12 +88,12 @@ def next_availability(replica_set: Object, active: Sequence[Object], now: dateti
 class ReplicaSetController:
     """Keeps ReplicaSets true to their size."""
 
-    def __init__(self, client: KubeClient, informers: Informers, clock: Clock, entropy: Entropy) -> None:
+    def __init__(self, client: KubeClient, informers: Informers, clock: Clock, events: Broadcaster) -> None:
         self._client = client
         self._informers = informers
         self._clock = clock
-        self.recorder = EventRecorder(client, "replicaset-controller", clock, entropy)
-        self._pods = OwnedPods(client, informers, self.recorder, clock, _SETS)
+        self._recorder = events.recorder("replicaset-controller")
+        self._pods = OwnedPods(client, informers, self._recorder, clock, _SETS)
         self._own_statuses = OwnWrites(clock)
         self.loop: ReconcileLoop[Key] = ReconcileLoop("replicasets", self._reconcile, clock)
         informers.replica_sets.subscribe(self._on_set)

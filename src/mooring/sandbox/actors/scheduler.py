@@ -13,7 +13,7 @@ from mooring.kube.cache import Change
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import KubeError, ObjectConflict, ObjectNotFound
 from mooring.kube.resources import PODS
-from mooring.sandbox.actors.events import EventRecorder, Note, Weight
+from mooring.sandbox.actors.events import Broadcaster, Note, Weight
 from mooring.sandbox.actors.informers import Informers
 from mooring.sandbox.actors.needs import PodNeeds, read_needs
 from mooring.sandbox.actors.objects import (
@@ -45,11 +45,13 @@ _PODS = PODS.raw()
 class Scheduler:
     """Places pods."""
 
-    def __init__(self, client: KubeClient, informers: Informers, clock: Clock, entropy: Entropy) -> None:
+    def __init__(
+        self, client: KubeClient, informers: Informers, clock: Clock, events: Broadcaster, entropy: Entropy
+    ) -> None:
         self._client = client
         self._informers = informers
         self._clock = clock
-        self.recorder = EventRecorder(client, SCHEDULER_NAME, clock, entropy)
+        self._recorder = events.recorder(SCHEDULER_NAME)
         self._placement = Placement(entropy, self._namespace_labels)
         self._bell = asyncio.Event()
         self._queue = SchedulingQueue(clock, self._bell.set)
@@ -144,22 +146,28 @@ class Scheduler:
     # -- what to look at
 
     def _wake_parked(self) -> None:
+        """For each node that improved, one pod of each shape that might fit there now.
+
+        Once that pod is settled the node is looked at again, for the next one.
+        """
         improved = [state for name in self._improved if (state := self._placement.node(name)) is not None]
         self._improved.clear()
         if not improved:
             return
-        tried: set[bytes] = set()
+        shapes: dict[bytes, list[str]] = {}
         for uid in self._queue.parked():
-            _, needs, shape = self._pending[uid]
-            if shape in tried and not needs.looks_around:
-                continue
-            tried.add(shape)
+            shapes.setdefault(self._pending[uid][2], []).append(uid)
+        for uids in shapes.values():
+            needs = self._pending[uids[0]][1]
             volumes = self._volumes(needs)
-            for state in improved:
-                if not isinstance(volumes, str) and self._placement.might_fit(needs, state, volumes):
-                    self._woken_for[uid] = state.name
-                    self._queue.wake(uid)
-                    break
+            if isinstance(volumes, str):
+                continue
+            fitting = [state.name for state in improved if self._placement.might_fit(needs, state, volumes)]
+            if needs.looks_around and fitting:
+                fitting = [fitting[0]] * len(uids)
+            for uid, name in zip(uids, fitting, strict=False):
+                self._woken_for[uid] = name
+                self._queue.wake(uid)
 
     async def _look_again(self) -> None:
         while True:
@@ -281,7 +289,7 @@ class Scheduler:
         return dict(labels_of(namespace)) if namespace is not None else {}
 
     def _tell(self, pod: Object, weight: Weight, reason: str, message: str, action: str) -> None:
-        self.recorder.record(Note(pod, "Pod", "v1", weight, reason, message, action))
+        self._recorder.record(Note(pod, "Pod", "v1", weight, reason, message, action))
 
 
 def _is_ours(pod: Object) -> bool:

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from mooring.clock import Clock, Entropy
+from mooring.clock import Clock
 from mooring.kube.cache import Change
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import ObjectNotFound
 from mooring.kube.resources import PODS
-from mooring.sandbox.actors.events import EventRecorder, Note
+from mooring.sandbox.actors.events import Broadcaster, Note
 from mooring.sandbox.actors.fit import covers
 from mooring.sandbox.actors.informers import BY_NODE, Informers
 from mooring.sandbox.actors.loop import ReconcileLoop
@@ -46,11 +46,11 @@ def execute_taints(node: Object | None) -> list[Object]:
 class TaintEvictor:
     """Evicts by taint; patience counts from when the taint was first seen on the pod's node."""
 
-    def __init__(self, client: KubeClient, informers: Informers, clock: Clock, entropy: Entropy) -> None:
+    def __init__(self, client: KubeClient, informers: Informers, clock: Clock, events: Broadcaster) -> None:
         self._client = client
         self._informers = informers
         self._clock = clock
-        self.recorder = EventRecorder(client, "taint-eviction-controller", clock, entropy)
+        self._recorder = events.recorder("taint-eviction-controller")
         self._since: dict[Key, float] = {}  # pods with a planned eviction, and since when
         self.loop: ReconcileLoop[Key] = ReconcileLoop("taint-eviction", self._evict, clock)
         informers.nodes.subscribe(self._on_node)
@@ -100,4 +100,4 @@ class TaintEvictor:
         return None
 
     def _tell(self, pod: Object, message: str) -> None:
-        self.recorder.record(Note(pod, "Pod", "v1", "Normal", "TaintManagerEviction", message))
+        self._recorder.record(Note(pod, "Pod", "v1", "Normal", "TaintManagerEviction", message))

@@ -7,8 +7,8 @@ kubernetes_nodes  nodes for a real control plane
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Coroutine, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,13 +17,17 @@ from mooring.kube.client import KubeClient
 from mooring.kube.connection import connect
 from mooring.kube.credentials import AuthenticatedTransport, Credential, Credentials, FixedCredential, bearer
 from mooring.kube.kubeconfig import load_kubeconfig
+from mooring.kube.resources import NODES
 from mooring.kube.transport import Transport
 from mooring.model.errors import Misconfigured
 from mooring.sandbox.actors.controllers import run_controllers
+from mooring.sandbox.actors.drift import template_of
 from mooring.sandbox.actors.fleet import Fleet, FleetOptions
 from mooring.sandbox.actors.kubelet.machine import NodeTemplate
+from mooring.sandbox.actors.kubelet.node import is_ours
 from mooring.sandbox.actors.node_log_server import NodeLogServer, server_context
 from mooring.sandbox.actors.node_logs import NodeLogs
+from mooring.sandbox.actors.objects import name_of
 from mooring.sandbox.actors.runtime.contract import Runtime
 from mooring.sandbox.actors.runtime.process import ProcessRuntime
 from mooring.sandbox.actors.runtime.script import Scripts, default_script
@@ -66,6 +70,7 @@ class Sandbox:
     token: str
     url: str = ""
     kubeconfig: Path | None = None
+    compact: Callable[[], None] | None = None  # forgets the history of watches; only the sandbox API can be told to
 
 
 @contextlib.asynccontextmanager
@@ -80,8 +85,8 @@ async def virtual_sandbox(
     options = FleetOptions(normal_events=False, renew_seconds=_VIRTUAL_RENEW_SECONDS)
     fleet = _fleet_of(api, client, SimulatedRuntime(clock, scripts), clock, entropy, options)
     async with _running(fleet.run(), run_controllers(client, clock, entropy)):
-        await _join(fleet, nodes)
-        yield Sandbox(transport, client, fleet, token)
+        await _join(fleet, client, nodes)
+        yield Sandbox(transport, client, fleet, token, compact=api.compact)
     await api.close()
 
 
@@ -103,10 +108,10 @@ async def local_sandbox(
         fleet_options = FleetOptions(api_environment=_service_address(url))
         fleet = _fleet_of(api, client, runtime, clock, entropy, fleet_options)
         await stack.enter_async_context(_running(fleet.run(), run_controllers(client, clock, entropy)))
-        await _join(fleet, options.nodes)
+        await _join(fleet, client, options.nodes)
         kubeconfig = folder / "kubeconfig"
         write_kubeconfig(kubeconfig, ClusterAccess(url, authority.pair.certificate, token))
-        yield Sandbox(transport, client, fleet, token, url, kubeconfig)
+        yield Sandbox(transport, client, fleet, token, url, kubeconfig, api.compact)
 
 
 @contextlib.asynccontextmanager
@@ -126,7 +131,7 @@ async def kubernetes_nodes(
         fleet = Fleet(client, runtime, clock=clock, entropy=entropy, options=fleet_options)
         logs.serve(NodeLogs(fleet.open_log))
         await stack.enter_async_context(_running(fleet.run()))
-        await _join(fleet, options.nodes)
+        await _join(fleet, client, options.nodes)
         yield Sandbox(connection, client, fleet, plane.token, plane.url, plane.kubeconfig)
 
 
@@ -134,10 +139,8 @@ def _fleet_of(
     api: ApiServer, client: KubeClient, runtime: Runtime, clock: Clock, entropy: Entropy, options: FleetOptions
 ) -> Fleet:
     """A fleet whose logs the API reads in process."""
-    logs: list[NodeLogs] = []
-    options = replace(options, joined=lambda name: api.introduce_kubelet(name, logs[0]))
     fleet = Fleet(client, runtime, clock=clock, entropy=entropy, options=options)
-    logs.append(NodeLogs(fleet.open_log))
+    api.introduce_kubelet(NodeLogs(fleet.open_log))
     return fleet
 
 
@@ -170,8 +173,14 @@ async def _running(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
                 task.cancel()
 
 
-async def _join(fleet: Fleet, nodes: Nodes) -> None:
+async def _join(fleet: Fleet, client: KubeClient, nodes: Nodes) -> None:
+    """Bring back the nodes that the cluster knows from an earlier life, then add of ours as many as are missing."""
+    known = [node for node in (await client.list(NODES.raw())).items if is_ours(node)]
+    joining = {name_of(node): nodes.get(name_of(node)) or template_of(node) for node in known}
     for name, template in nodes.items():
+        if len(joining) < len(nodes):
+            joining.setdefault(name, template)
+    for name, template in joining.items():
         await fleet.add_node(name, template)
 
 

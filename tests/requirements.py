@@ -1,0 +1,39 @@
+"""What a machine may lack. Elsewhere a test that needs it says so and is skipped; with `MOORING_REQUIRE` it fails."""
+
+import os
+import shutil
+from typing import NoReturn
+
+import pytest
+
+from mooring.sandbox.kubernetes.binaries import Binaries, BinariesMissing, find_binaries
+
+
+def absent(name: str, message: str) -> NoReturn:
+    """Skip loudly, or fail where `name` is required (a comma-separated list in `MOORING_REQUIRE`)."""
+    if name in os.environ.get("MOORING_REQUIRE", "").split(","):
+        pytest.fail(f"required here: {message}", pytrace=False)
+    pytest.skip(message)
+
+
+def require_kubernetes() -> Binaries:
+    """The programs of a real control plane."""
+    try:
+        return find_binaries()
+    except BinariesMissing as missing:
+        absent("kubernetes", str(missing))
+
+
+def require_chromium() -> str:
+    """The path of a Chromium."""
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        if found := shutil.which(name):
+            return found
+    absent("browser", "no Chromium (fix: install the package 'chromium')")
+
+
+def require_kubectl() -> str:
+    """The path of a kubectl."""
+    if found := shutil.which("kubectl"):
+        return found
+    absent("kubectl", "no kubectl (fix: install the package 'kubernetes-client')")

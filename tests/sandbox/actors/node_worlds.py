@@ -13,7 +13,7 @@ from mooring.kube.client import KubeClient
 from mooring.kube.credentials import AuthenticatedTransport, Credential, Credentials, FixedCredential, bearer
 from mooring.kube.errors import ObjectNotFound
 from mooring.kube.resources import EVENTS, NAMESPACES, PODS, SERVICEACCOUNTS
-from mooring.sandbox.actors.fleet import Fleet, FleetOptions
+from mooring.sandbox.actors.fleet import Fleet
 from mooring.sandbox.actors.kubelet.machine import NodeTemplate
 from mooring.sandbox.actors.node_logs import NodeLogs
 from mooring.sandbox.actors.runtime.process import ProcessRuntime
@@ -123,9 +123,8 @@ async def sandbox_world(folder: Path) -> AsyncIterator[World]:
     client = KubeClient(AuthenticatedTransport(api, credentials))
     async with Supervisor(str(folder)) as supervisor:
         runtime = ProcessRuntime(folder, supervisor, clock)
-        options = FleetOptions(joined=lambda name: api.introduce_kubelet(name, logs))
-        fleet = Fleet(client, runtime, clock=clock, entropy=entropy, options=options)
-        logs = NodeLogs(fleet.open_log)
+        fleet = Fleet(client, runtime, clock=clock, entropy=entropy)
+        api.introduce_kubelet(NodeLogs(fleet.open_log))
         async with running(fleet):
             await fleet.add_node("node-1", NodeTemplate())
             await client.create(NAMESPACES, {"metadata": {"name": "test"}})

@@ -1,7 +1,7 @@
 """Many kubelets in one process: nodes that share one watch on pods and one on nodes, and one runtime."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,15 +32,13 @@ class LogUnavailable(MooringError):
 
 @dataclass(frozen=True, slots=True)
 class FleetOptions:
-    """`log_port` is where the fleet's log server listens (0: nowhere); `api_environment` goes into every container;
-    `joined` is called with each node's name before it registers."""
+    """`log_port` is where the fleet's log server listens (0: nowhere); `api_environment` goes into every container."""
 
     address: str = "127.0.0.1"
     log_port: int = 0
     normal_events: bool = True
     renew_seconds: float = 10.0  # of the node's lease
     api_environment: Mapping[str, str] = field(default_factory=dict)
-    joined: Callable[[str], None] = lambda name: None
 
 
 @dataclass(slots=True)
@@ -116,7 +114,6 @@ class Fleet:
         await self.wait_synced()
         machine = Machine(name, template, self._options.address)
         keeper = NodeKeeper(self._client, self._clock, machine, self._pulse())
-        self._options.joined(name)
         await keeper.register()
         self._hosts[name] = _Host(machine, keeper, self._spawn(keeper.run(), f"node {name}"))
         bound = self._pods.cache.by_index(_BY_NODE, name)

@@ -25,6 +25,7 @@ LEASE_NAMESPACE = "kube-node-lease"
 LEASE_SECONDS = 40
 REPORT_SECONDS = 300.0
 KUBELET_VERSION = "v1.36.3"
+_OS_IMAGE = "Mooring sandbox"
 _HEALTHY = {
     "MemoryPressure": ("False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
     "DiskPressure": ("False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
@@ -179,6 +180,11 @@ class NodeKeeper:
         }
 
 
+def is_ours(node: Object) -> bool:
+    """Whether a kubelet of this kind has registered the node."""
+    return bool((status_of(node).get("nodeInfo") or {}).get("osImage") == _OS_IMAGE)
+
+
 def _machine_labels(name: str) -> dict[str, str]:
     return {
         "kubernetes.io/hostname": name,
@@ -199,7 +205,7 @@ def _node_info(boot_id: str) -> Mapping[str, str]:
         "systemUUID": boot_id,
         "bootID": boot_id,
         "kernelVersion": platform.release(),
-        "osImage": "Mooring sandbox",
+        "osImage": _OS_IMAGE,
         "containerRuntimeVersion": "mooring://0.1.0",
         "kubeletVersion": KUBELET_VERSION,
         "kubeProxyVersion": KUBELET_VERSION,

@@ -59,7 +59,7 @@ class PodWorker:
         self._failure = ("", "")
         self._sent: tuple[int, Object] = (0, {})
         self._runs: dict[str, Run] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], None] = {}  # in order, so that a run can be repeated
         self._defect: BaseException | None = None
 
     # -- told from outside
@@ -137,6 +137,8 @@ class PodWorker:
         ending = self._removed or self._terminal or is_terminating(self._pod) or is_finished(self._pod)
         if ending or self._failure[0]:
             plan = plan_stop(self._containers)
+            for run in self._runs.values():
+                run.hurry(self._grace_seconds())
         else:
             plan = plan_pod(self._containers, str(spec_of(self._pod).get("restartPolicy", "Always")), now)
         if starts := self._act(plan):
@@ -163,9 +165,6 @@ class PodWorker:
             container.stopping = True
             if run := self._runs.get(name):
                 run.stop(self._grace_seconds(), f"Stopping container {name}")
-        if plan.stop:
-            for run in self._runs.values():
-                run.hurry(self._grace_seconds())
         for name in plan.back_off:
             self._hold_back(self._by_name[name])
         return starts
@@ -224,12 +223,12 @@ class PodWorker:
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
-        self._tasks.add(task)
+        self._tasks[task] = None
         task.add_done_callback(self._finished)
         return task
 
     def _finished(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
+        self._tasks.pop(task, None)
         if not task.cancelled() and (error := task.exception()):
             self._defect = error
             self.wake()

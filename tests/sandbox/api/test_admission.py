@@ -75,6 +75,12 @@ async def test_priority_comes_from_the_class_and_from_nowhere_else() -> None:
 
 
 @in_virtual_time
+async def test_a_new_node_takes_no_pods_before_it_is_known_to_be_ready() -> None:
+    made = await caller().post("/api/v1/nodes", {"metadata": {"name": "n"}})
+    assert made.body["spec"]["taints"] == [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]
+
+
+@in_virtual_time
 async def test_system_namespaces_and_roles_are_there_from_the_start() -> None:
     call = caller()
     names = (await call.get("/api/v1/namespaces")).names

@@ -32,6 +32,8 @@ def admit_create(cluster: Cluster, kind: Kind, new: Object) -> None:
         _set_service_account(cluster, kind, new)
         _set_priority(cluster, kind, new)
         _add_tolerations(new["spec"])
+    elif kind.plural == "nodes" and not kind.group:
+        _taint_until_ready(new.setdefault("spec", {}))
 
 
 def admit_update(kind: Kind, new: Object, old: Object) -> None:
@@ -100,6 +102,13 @@ def _add_tolerations(spec: Object) -> None:
             for taint in missing
         ]
         spec["tolerations"] = [*present, *added]
+
+
+def _taint_until_ready(spec: Object) -> None:
+    """Nothing is scheduled on a new node before the node controller has seen that it is ready."""
+    taints = spec.setdefault("taints", [])
+    if not any(taint.get("key") == _TAINTS[0] and taint.get("effect") == "NoSchedule" for taint in taints):
+        taints.append({"key": _TAINTS[0], "effect": "NoSchedule"})
 
 
 def _tolerates(toleration: Object, taint: str) -> bool:

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 import yaml
+from msgspec.json import encode
 
 from mooring.kube.transport import Request
 from mooring.sandbox.api.defaulting import apply_defaults
@@ -62,8 +63,31 @@ def decode_object(request: Request, kind: Kind) -> Object:
     return body
 
 
-def shape(kind: Kind, body: Object, how: FieldValidation, warnings: list[str]) -> None:
-    """Make the object fit its kind, in place: unknown fields go with a warning or a complaint, defaults come in."""
+def shape(kind: Kind, body: Object, how: FieldValidation, warnings: list[str], old: Object | None = None) -> None:
+    """Make the object fit its kind, in place: unknown fields go with a warning or a complaint, defaults come in.
+
+    What is the same in the stored object `old` has been through this before and is passed over.
+    """
+    if old is None:
+        _shape(kind, body, how, warnings)
+        return
+    part = _changed(body, old)
+    if "metadata" in part:
+        part["metadata"] = _changed(body["metadata"], old["metadata"])
+    sent = {**part, "metadata": dict(part.get("metadata", {}))}
+    _shape(kind, part, how, warnings)
+    _forget(body, sent, part)
+    _forget(body["metadata"], sent["metadata"], part.get("metadata", {}))
+
+
+def _forget(body: Object, sent: Object, kept: Object) -> None:
+    """Remove what shaping has removed from a part of the object."""
+    for key in sent:
+        if key not in kept and key != "metadata":
+            del body[key]
+
+
+def _shape(kind: Kind, body: Object, how: FieldValidation, warnings: list[str]) -> None:
     schema = kind.schema
     if how != "Ignore" and (unknown := unknown_fields(schema, body)):
         told = [f'unknown field "{path}"' for path in unknown]
@@ -79,11 +103,18 @@ def shape(kind: Kind, body: Object, how: FieldValidation, warnings: list[str]) -
         drop_empty(schema, body)
 
 
-def read_object(request: Request, kind: Kind, how: FieldValidation, warnings: list[str]) -> Object:
-    """The object that a create or an update sends."""
+def _changed(body: Object, old: Object) -> Object:
+    """The fields of the object that are not exactly as they were; equal JSON, for 1 and true are equal in Python."""
+    return {key: value for key, value in body.items() if key not in old or encode(value) != encode(old[key])}
+
+
+def read_object(
+    request: Request, kind: Kind, how: FieldValidation, warnings: list[str], old: Object | None = None
+) -> Object:
+    """The object that a create, or an update of `old`, sends."""
     body = decode_object(request, kind)
     try:
-        shape(kind, body, how, warnings)
+        shape(kind, body, how, warnings, old)
     except Misshapen as misfit:
         told = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {misfit}'
         raise Refusal(400, "BadRequest", told) from misfit

@@ -13,7 +13,7 @@ from mooring.sandbox.kubernetes.certificates import KeyPair
 
 _HOST = "127.0.0.1"
 _MAX_LINE = 1 << 16  # label selectors can be long
-_GRACE_SECONDS = 1.0  # for answers under way when the server stops; watches do not end by themselves
+_GRACE_SECONDS = 1.0  # for answers under way when the server stops
 
 
 @asynccontextmanager
@@ -23,13 +23,17 @@ async def serve(api: ApiServer, *, port: int = 0, certificate: KeyPair | None = 
     kubectl shows its token only to a server with a certificate; other clients are content without.
     """
 
+    streams: set[Response] = set()
+
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
         response = await api.handle(await _translate(request))
+        if "content-length" in response.headers:
+            return web.Response(body=await response.read(), status=response.status, headers=_headers(response))
+        streams.add(response)
         try:
-            if "content-length" in response.headers:
-                return web.Response(body=await response.read(), status=response.status, headers=_headers(response))
             return await _stream(request, response)
         finally:
+            streams.discard(response)
             await response.close()
 
     # A watch whose client has gone must end at once, not at the next event that cannot be sent.
@@ -42,6 +46,8 @@ async def serve(api: ApiServer, *, port: int = 0, certificate: KeyPair | None = 
         _, bound = runner.addresses[0][:2]
         yield f"{'https' if certificate else 'http'}://{_HOST}:{bound}"
     finally:
+        for stream in tuple(streams):
+            await stream.close()
         await runner.cleanup()
 
 

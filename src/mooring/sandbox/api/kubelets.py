@@ -12,16 +12,20 @@ class Kubelets:
 
     def __init__(self) -> None:
         self._introduced: dict[str, Transport] = {}
+        self._of_others: Transport | None = None
         self._reached: dict[str, HttpTransport] = {}
 
-    def introduce(self, node: str, kubelet: Transport) -> None:
-        """From now on, ask this one about the node."""
-        self._introduced[node] = kubelet
+    def introduce(self, kubelet: Transport, node: str = "") -> None:
+        """From now on, ask this one about the node, or about all nodes that have no kubelet of their own."""
+        if node:
+            self._introduced[node] = kubelet
+        else:
+            self._of_others = kubelet
 
     async def send(self, node: Object, request: Request) -> Response:
         """Ask the node's kubelet; 500 when it cannot be reached."""
         name = node["metadata"]["name"]
-        kubelet = self._introduced.get(name) or self._transport(node)
+        kubelet = self._introduced.get(name) or self._of_others or self._transport(node)
         try:
             return await kubelet.send(request)
         except ConnectionFailed as failure:

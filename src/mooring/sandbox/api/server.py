@@ -74,9 +74,9 @@ class ApiServer:
     async def send(self, request: Request) -> Response:
         return await self.handle(request)
 
-    def introduce_kubelet(self, node: str, kubelet: Transport) -> None:
-        """Ask this kubelet, in this process, for the logs of a node."""
-        self.kubelets.introduce(node, kubelet)
+    def introduce_kubelet(self, kubelet: Transport, node: str = "") -> None:
+        """Ask this kubelet, in this process, for the logs of a node; without a name, of all that have no other."""
+        self.kubelets.introduce(kubelet, node)
 
     def compact(self) -> None:
         """Forget all history, as etcd does every few minutes: old watches and pages get 410."""

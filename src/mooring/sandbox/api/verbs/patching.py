@@ -40,7 +40,7 @@ def patch(cluster: Cluster, call: Call) -> Response:
         return _apply(cluster, call, options, body)
     existing = cluster.require(call.kind, call.namespace, call.name)
     new = patched(call.kind, existing.object, how, body)
-    _shape_patched(call, new, options)
+    _shape_patched(call, new, existing.object, options)
     check_names(call, new)
     write = Write(call.user, options, call.route.subresource, warnings=call.warnings)
     stored = update_object(cluster, call.kind, existing, new, write)
@@ -58,7 +58,7 @@ def patched(kind: Kind, old: Object, how: str, body: Any) -> Object:
             return strategic_merge(kind.schema, old, body)
 
 
-def _shape_patched(call: Call, new: Object, options: WriteOptions) -> None:
+def _shape_patched(call: Call, new: Object, old: Object, options: WriteOptions) -> None:
     kind = call.kind
     if new.get("kind") != kind.kind or new.get("apiVersion", "").rpartition("/")[0] != kind.group:
         raise _unusable(f"it would turn a {kind.kind} into a {new.get('kind')} of {new.get('apiVersion')}")
@@ -66,7 +66,7 @@ def _shape_patched(call: Call, new: Object, options: WriteOptions) -> None:
     if not isinstance(new.get("metadata"), dict):
         raise _unusable("an object has metadata")
     try:
-        shape(kind, new, options.field_validation, call.warnings)
+        shape(kind, new, options.field_validation, call.warnings, old)
     except Misshapen as misfit:
         raise _unusable(str(misfit)) from misfit
 

@@ -17,10 +17,11 @@ def update(cluster: Cluster, call: Call) -> Response:
     """Replace the object, or the part of it that a subresource stands for."""
     kind, name = call.kind, call.name
     options = write_options(call.query, call.user_agent, "UpdateOptions")
-    new = read_object(call.request, kind, options.field_validation, call.warnings)
+    existing = cluster.table(kind).objects.get(object_key(call.namespace, name))
+    old = existing.object if existing else None
+    new = read_object(call.request, kind, options.field_validation, call.warnings, old)
     check_names(call, new)
     write = Write(call.user, options, call.route.subresource, warnings=call.warnings)
-    existing = cluster.table(kind).objects.get(object_key(call.namespace, name))
     if existing is None:
         if not is_created_by_update(kind) or call.route.subresource:
             raise not_found(kind.group, kind.plural, name)

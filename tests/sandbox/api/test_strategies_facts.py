@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.sandbox.api.caller import START, caller
-from tests.sandbox.api.facts.play import HERE, answers, load, play
+from tests.sandbox.api.facts.play import HERE, answers, load, play, set_up
 
 from mooring.sandbox.virtual import run_virtual
 
@@ -23,8 +23,10 @@ def played(family: str) -> dict[str, list[Any]]:
 
         async def send(method: str, path: str, body: Any, content_type: str) -> tuple[int, Any]:
             answer = await call(method, path, body, type=content_type)
-            return answer.status, answer.body
+            is_json = "json" in answer.headers.get("content-type", "")
+            return answer.status, answer.body if is_json else answer.raw.decode()
 
+        await set_up(send, written)
         return {case["name"]: await play(send, written, case) for case in written["cases"]}
 
     return run_virtual(play_all, seed=1, start=START)

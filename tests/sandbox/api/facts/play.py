@@ -1,16 +1,12 @@
 """Cases: an object, and what is done to it step by step, on the sandbox and on a real kube-apiserver.
 
-managed: true                 compare managedFields too
-objects:                      named objects, to start from
-cases:
-  - name: what is shown
-    create: pod               one of the objects
-    with: {...}               laid over it as a merge patch
-    applied: manager          create it by server-side apply instead
-    then:                     on the object: merge, json, strategic, apply, replace, delete, post
-      - {merge: {...}, at: status, manager: me, force: true}
+A file has `objects` by name and `cases`; with `managed: true` managedFields are compared too, and the definitions in
+`setup` are served first. A case has a `name`, the object to `create`, what to lay over it (`with`), a manager if it is
+to be created by apply (`applied`), and what comes `then`: {merge: ..., at: status, manager: me, force: true}, or json,
+strategic, apply, replace, delete, post.
 """
 
+import asyncio
 import functools
 import json
 import re
@@ -53,6 +49,16 @@ def answers(name: str) -> dict[str, list[Any]]:
     return loaded
 
 
+async def set_up(send: Send, written: dict[str, Any]) -> None:
+    """Create what the cases of a file need, and wait for it."""
+    for definition in written.get("setup", []):
+        await send("POST", await _collection(send, definition), definition, _JSON)
+        spec = definition["spec"]
+        made = {"apiVersion": f"{spec['group']}/{spec['versions'][0]['name']}", "kind": spec["names"]["kind"]}
+        while not await _served(send, made):
+            await asyncio.sleep(0.05)
+
+
 async def play(send: Send, written: dict[str, Any], case: dict[str, Any]) -> list[Any]:
     """The answers to the steps of a case of a file."""
     first = merged(written["objects"][case["create"]], case.get("with", {}))
@@ -72,11 +78,19 @@ async def play(send: Send, written: dict[str, Any], case: dict[str, Any]) -> lis
 
 
 async def _collection(send: Send, obj: dict[str, Any]) -> str:
-    version = obj["apiVersion"]
-    base = f"/apis/{version}" if "/" in version else f"/api/{version}"
-    served = (await send("GET", base, None, _JSON))[1]["resources"]
-    found = next(each for each in served if each["kind"] == obj["kind"] and "/" not in each["name"])
+    found = (await _served(send, obj))[0]
+    base = _base(obj)
     return f"{base}/namespaces/default/{found['name']}" if found["namespaced"] else f"{base}/{found['name']}"
+
+
+async def _served(send: Send, obj: dict[str, Any]) -> list[dict[str, Any]]:
+    body = (await send("GET", _base(obj), None, _JSON))[1]
+    served = body.get("resources", []) if isinstance(body, dict) else []
+    return [each for each in served if each["kind"] == obj["kind"] and "/" not in each["name"]]
+
+
+def _base(obj: dict[str, Any]) -> str:
+    return f"/apis/{obj['apiVersion']}" if "/" in obj["apiVersion"] else f"/api/{obj['apiVersion']}"
 
 
 async def _take(send: Send, item: str, step: dict[str, Any]) -> tuple[int, Any]:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.sandbox.api.facts.play import HERE, Send, answers, load, play
+from tests.sandbox.api.facts.play import HERE, Send, answers, load, play, set_up
 
 
 @contextmanager
@@ -32,7 +32,9 @@ def sender(address: str, token: str) -> Iterator[Send]:
         data = None if body is None else json.dumps(body)
         connection.request(method, path, data, {**headers, "Content-Type": content_type})
         answer = connection.getresponse()
-        return answer.status, json.loads(answer.read() or "null")
+        text = answer.read()
+        is_json = "json" in answer.headers.get("Content-Type", "")
+        return answer.status, json.loads(text) if is_json else text.decode()
 
     try:
         yield send
@@ -43,6 +45,7 @@ def sender(address: str, token: str) -> Iterator[Send]:
 async def record(send: Send, name: str) -> dict[str, list[Any]]:
     """The answers to all cases of a file."""
     written = load(name)
+    await set_up(send, written)
     return {case["name"]: await play(send, written, case) for case in written["cases"]}
 
 

@@ -128,7 +128,7 @@ def test_fields_that_may_hold_anything_are_left_alone() -> None:
 
 
 def test_what_a_go_struct_would_not_write_back_is_dropped() -> None:
-    body = {
+    body: dict[str, Any] = {
         "metadata": {"labels": {}, "annotations": None, "finalizers": []},
         "spec": {
             "containers": [{"name": "x", "command": [], "resources": {}}],
@@ -149,7 +149,7 @@ def test_what_a_go_struct_would_not_write_back_is_dropped() -> None:
 
 
 def test_a_list_that_must_be_there_may_be_empty() -> None:
-    body = {"spec": {"containers": []}}
+    body: dict[str, Any] = {"spec": {"containers": []}}
     drop_empty(_POD, body)
     assert body == {"spec": {"containers": []}}
 

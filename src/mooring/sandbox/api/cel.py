@@ -99,8 +99,15 @@ def rule_errors(schema: Schema, new: Any, old: Any | None) -> list[Cause]:
     return list(_walk(schema, new, ABSENT if old is None else old, "", unchanged=False))
 
 
+@lru_cache(maxsize=4096)
+def has_rules(schema: Schema) -> bool:
+    """Is there a rule in the schema, or anywhere below it? Shapes of our own have none."""
+    below = [*schema.properties.values(), *filter(None, (schema.items, schema.additional))]
+    return bool(schema.rules) or any(has_rules(child) for child in below if not child.name)
+
+
 def _walk(schema: Schema, value: Any, old: Any, path: str, *, unchanged: bool) -> Iterator[Cause]:
-    if value is None:
+    if value is None or not has_rules(schema):
         return
     unchanged = unchanged if old is ABSENT else old == value
     for rule in schema.rules:

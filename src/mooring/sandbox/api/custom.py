@@ -5,7 +5,7 @@ from copy import deepcopy
 from typing import Any
 
 from mooring.sandbox.api import causes
-from mooring.sandbox.api.cel import rule_errors
+from mooring.sandbox.api.cel import has_rules, rule_errors
 from mooring.sandbox.api.constraints import ABSENT, type_errors
 from mooring.sandbox.api.defaulting import apply_defaults
 from mooring.sandbox.api.kinds import Context, Object
@@ -65,7 +65,7 @@ class CustomStrategy:
         wrong = type_errors(self._schema, new, ABSENT if old is None else old)
         wrong += self._replica_errors(new)
         if any(cause.reason in _STOPS_RULES for cause in wrong):
-            return [*wrong, causes.invalid("<nil>", None, _RULES_SKIPPED)] if _has_rules(self._schema) else wrong
+            return [*wrong, causes.invalid("<nil>", None, _RULES_SKIPPED)] if has_rules(self._schema) else wrong
         return wrong + rule_errors(self._schema, new, old)
 
     def _replica_errors(self, new: Object) -> Iterator[Cause]:
@@ -107,8 +107,3 @@ def _keep_metadata(new: Object, old: Object) -> None:
     if managed := new["metadata"].get("managedFields"):
         kept["managedFields"] = managed
     new["metadata"] = kept
-
-
-def _has_rules(schema: Schema) -> bool:
-    below = [*schema.properties.values(), *filter(None, (schema.items, schema.additional))]
-    return bool(schema.rules) or any(_has_rules(child) for child in below if not child.name)

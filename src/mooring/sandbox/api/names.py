@@ -7,21 +7,15 @@ NameCheck = Callable[[str], list[str]]
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
-_LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _LABEL_KEY = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL_VALUE = f"({_LABEL_KEY})?"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 _PERCENT = "[0-9]+%"
-_C_IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*"
 
 _ENDS = "and must start and end with an alphanumeric character"
 _LABEL_RULE = f"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', {_ENDS}"
 _SUBDOMAIN_RULE = (
     f"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', {_ENDS}"
-)
-_LABEL_1035_RULE = (
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "
-    "and end with an alphanumeric character"
 )
 _LABEL_KEY_RULE = f"must consist of alphanumeric characters, '-', '_' or '.', {_ENDS}"
 _LABEL_VALUE_RULE = (
@@ -29,10 +23,6 @@ _LABEL_VALUE_RULE = (
 )
 _CONFIG_KEY_RULE = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
 _PERCENT_RULE = "a valid percent string must be a numeric string followed by an ending '%'"
-_C_IDENTIFIER_RULE = (
-    "a valid C identifier must start with alphabetic character or '_', "
-    "followed by a string of alphanumeric characters or '_'"
-)
 
 
 def _pattern(rule: str, pattern: str, *examples: str) -> tuple[re.Pattern[str], str]:
@@ -42,12 +32,10 @@ def _pattern(rule: str, pattern: str, *examples: str) -> tuple[re.Pattern[str], 
 
 _DNS_LABEL = _pattern(_LABEL_RULE, _LABEL, "my-name", "123-abc")
 _DNS_SUBDOMAIN = _pattern(_SUBDOMAIN_RULE, _SUBDOMAIN, "example.com")
-_DNS_1035_LABEL = _pattern(_LABEL_1035_RULE, _LABEL_1035, "my-name", "abc-123")
 _KEY = _pattern(_LABEL_KEY_RULE, _LABEL_KEY, "MyName", "my.name", "123-abc")
 _VALUE = _pattern(_LABEL_VALUE_RULE, _LABEL_VALUE, "MyValue", "my_value", "12345")
 _CONFIG = _pattern(_CONFIG_KEY_RULE, _CONFIG_KEY, "key.name", "KEY_NAME", "key-name")
 _SHARE = _pattern(_PERCENT_RULE, _PERCENT, "1%", "93%")
-_IDENTIFIER = _pattern(_C_IDENTIFIER_RULE, _C_IDENTIFIER, "my_name", "MY_NAME", "MyName")
 
 
 def dns_label(text: str) -> list[str]:
@@ -59,10 +47,6 @@ def dns_label(text: str) -> list[str]:
 
 def dns_subdomain(text: str) -> list[str]:
     return _too_long(text, 253) + _misfit(text, _DNS_SUBDOMAIN)
-
-
-def dns_1035_label(text: str) -> list[str]:
-    return _too_long(text, 63) + _misfit(text, _DNS_1035_LABEL)
 
 
 def path_segment(text: str) -> list[str]:
@@ -98,10 +82,6 @@ def config_key(text: str) -> list[str]:
 
 def percentage(text: str) -> list[str]:
     return _misfit(text, _SHARE)
-
-
-def c_identifier(text: str) -> list[str]:
-    return _misfit(text, _IDENTIFIER)
 
 
 def environment_name(text: str) -> list[str]:

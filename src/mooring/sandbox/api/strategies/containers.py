@@ -48,6 +48,11 @@ def wrong_containers(path: str, spec: dict[str, Any], volumes: set[str]) -> Iter
     yield from _clashing_host_ports(f"{path}.containers", containers)
     for index, container in enumerate(spec.get("initContainers") or ()):
         yield from _wrong_init_container(f"{path}.initContainers[{index}]", container, volumes, names)
+    targets = set(names)
+    for index, container in enumerate(spec.get("ephemeralContainers") or ()):
+        here = f"{path}.ephemeralContainers[{index}]"
+        yield from _wrong_container(here, container, volumes)
+        yield from _wrong_ephemeral_container(here, container, names, targets)
 
 
 def _wrong_init_container(path: str, container: dict[str, Any], volumes: set[str], names: set[str]) -> Iterator[Cause]:
@@ -65,6 +70,20 @@ def _wrong_init_container(path: str, container: dict[str, Any], volumes: set[str
     for field in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe"):
         if field in container:
             yield forbidden(f"{path}.{field}", _ONLY_SIDECARS)
+
+
+def _wrong_ephemeral_container(
+    path: str, container: dict[str, Any], names: set[str], targets: set[str]
+) -> Iterator[Cause]:
+    name, target = container.get("name", ""), container.get("targetContainerName")
+    if name in names:
+        yield duplicate(f"{path}.name", name)
+    names.add(name)
+    if target and target not in targets:
+        yield not_found(f"{path}.targetContainerName", target)
+    for field in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe", "ports"):
+        if field in container:
+            yield forbidden(f"{path}.{field}", "cannot be set for an Ephemeral Container")
 
 
 def _wrong_container(path: str, container: dict[str, Any], volumes: set[str]) -> Iterator[Cause]:

@@ -33,7 +33,7 @@ def default_pod_spec(spec: dict[str, Any]) -> None:
     account = spec.get("serviceAccountName") or spec.get("serviceAccount")
     if account:
         spec["serviceAccountName"] = spec["serviceAccount"] = account
-    for container in _containers(spec):
+    for container in [*_containers(spec), *(spec.get("ephemeralContainers") or ())]:
         _default_container(container)
     for volume in spec.get("volumes") or ():
         _default_volume(volume)

@@ -1,6 +1,6 @@
 """Pods: defaults, quality of service, and the little that may change once they exist."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -11,6 +11,7 @@ from mooring.sandbox.api.names import dns_subdomain, label_key
 from mooring.sandbox.api.quantities import parse_quantity
 from mooring.sandbox.api.status import Cause
 from mooring.sandbox.api.strategies.pod_defaults import default_pod
+from mooring.sandbox.api.strategies.pod_parts import EPHEMERAL, RESIZE, changed_ephemeral, keep_all_but, wrong_resize
 from mooring.sandbox.api.strategies.pod_spec import wrong_pod_spec
 from mooring.sandbox.api.strategies.scheduling import wrong_tolerations
 from mooring.sandbox.api.strategies.split import SplitStrategy, keep
@@ -43,7 +44,20 @@ class PodStrategy(SplitStrategy):
         if not subresource and new.get("spec") == old["spec"]:
             keep("status", new, old)  # labels and annotations change often: nothing else needs a look
             return
+        if subresource in (EPHEMERAL, RESIZE):
+            keep_all_but(subresource, new, old)
+            self.defaults(new)
+            return
         super().prepare_update(new, old, subresource, context)
+
+    def validate_update(self, new: Object, old: Object, subresource: str, context: Context) -> Sequence[Cause]:
+        match subresource:
+            case "ephemeralcontainers":
+                return [*self.wrong(new), *changed_ephemeral(new, old)]
+            case "resize":
+                return [*self.wrong(new), *wrong_resize(new, old, quality_of_service(new["spec"]))]
+            case _:
+                return super().validate_update(new, old, subresource, context)
 
     def keep_on_status_update(self, new: Object, old: Object) -> None:
         keep("ownerReferences", new["metadata"], old["metadata"])

@@ -7,6 +7,7 @@ kubernetes_nodes  nodes for a real control plane
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -105,7 +106,7 @@ async def local_sandbox(
         transport = _as_admin(api, token, clock)
         client = KubeClient(transport, user_agent="sandbox")
         runtime = await _runtime(stack, folder, clock, options)
-        fleet_options = FleetOptions(api_environment=_service_address(url))
+        fleet_options = _fleet_options(url, options)
         fleet = _fleet_of(api, client, runtime, clock, entropy, fleet_options)
         await stack.enter_async_context(_running(fleet.run(), run_controllers(client, clock, entropy)))
         await _join(fleet, client, options.nodes)
@@ -127,7 +128,7 @@ async def kubernetes_nodes(
         context = server_context(plane.kubelet_server.certificate, plane.kubelet_server.key, plane.authority)
         logs = await stack.enter_async_context(NodeLogServer(context))
         runtime = await _runtime(stack, folder, clock, options)
-        fleet_options = FleetOptions(log_port=logs.port, api_environment=_service_address(plane.url))
+        fleet_options = _fleet_options(plane.url, options, logs.port)
         fleet = Fleet(client, runtime, clock=clock, entropy=entropy, options=fleet_options)
         logs.serve(NodeLogs(fleet.open_log))
         await stack.enter_async_context(_running(fleet.run()))
@@ -157,7 +158,7 @@ async def _listen(stack: contextlib.AsyncExitStack, api: ApiServer, port: int, a
     try:
         return await stack.enter_async_context(serve(api, port=port, certificate=shown))
     except OSError as error:
-        told = f"cannot listen on 127.0.0.1:{port}: {error.strerror or error}"
+        told = f"cannot listen on 127.0.0.1:{port}: {os.strerror(error.errno or 0)}"
         raise Misconfigured(told, fix="choose another port, or 0 for a free one") from error
 
 
@@ -184,10 +185,13 @@ async def _join(fleet: Fleet, client: KubeClient, nodes: Nodes) -> None:
         await fleet.add_node(name, template)
 
 
-def _service_address(url: str) -> dict[str, str]:
-    """Where containers find the API."""
+def _fleet_options(url: str, options: LocalOptions, log_port: int = 0) -> FleetOptions:
     host, _, port = url.removeprefix("https://").partition(":")
-    return {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port}
+    return FleetOptions(
+        log_port=log_port,
+        normal_events=options.runtime == "process",
+        api_environment={"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port},
+    )
 
 
 def _as_admin(api: ApiServer, token: str, clock: Clock) -> Transport:

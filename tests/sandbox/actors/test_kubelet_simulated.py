@@ -103,6 +103,27 @@ def test_a_configmap_that_comes_late_lets_the_container_start() -> None:
     in_virtual_time(story)
 
 
+def test_a_pod_that_does_not_fit_is_rejected_and_room_is_given_back() -> None:
+    async def story(world: VirtualNodes) -> None:
+        large = {"container": {"resources": {"requests": {"cpu": "5"}}}, "restartPolicy": "Never"}
+        await world.create_pod("first", Script(run_seconds=10), **large)
+        await world.create_pod("second", **large)
+        await world.create_pod("elsewhere", nodeSelector={"disk": "ssd"})
+        await world.clock.sleep(1)
+        refused = await world.status("second")
+        assert (refused["phase"], refused["reason"]) == ("Failed", "OutOfcpu")
+        told = "Node didn't have enough resource: cpu, requested: 5000, used: 5000, capacity: 8000"
+        assert refused["message"] == f"Pod was rejected: {told}"
+        assert (await world.status("elsewhere"))["reason"] == "NodeAffinity"
+        assert ("OutOfcpu", told) in await world.events("second")
+        await world.clock.sleep(10)
+        await world.create_pod("third", **large)
+        await world.clock.sleep(0.5)
+        assert (await world.status("third"))["phase"] == "Running"
+
+    in_virtual_time(story)
+
+
 def test_readiness_comes_and_goes_as_the_script_says() -> None:
     async def story(world: VirtualNodes) -> None:
         script = Script(ready_seconds=5, unready=[(20, 30)])
@@ -285,6 +306,19 @@ def test_a_node_deleted_by_others_stops_its_heartbeat_and_does_not_register_agai
         await world.clock.sleep(60)
         with pytest.raises(ObjectNotFound):
             await world.client.get(NODES, "node-1")
+
+    in_virtual_time(story)
+
+
+def test_a_status_that_could_not_be_written_is_written_later() -> None:
+    async def story(world: VirtualNodes) -> None:
+        world.transport.broken = True
+        await world.create_pod("web", Script(run_seconds=3), restartPolicy="Never")
+        await world.clock.sleep(5)
+        assert "containerStatuses" not in await world.status("web")
+        world.transport.broken = False
+        await world.clock.sleep(1.1)
+        assert (await world.status("web"))["phase"] == "Succeeded"
 
     in_virtual_time(story)
 

@@ -12,6 +12,7 @@ import msgspec
 from mooring.clock import Clock, Entropy
 from mooring.kube.client import KubeClient
 from mooring.kube.credentials import AuthenticatedTransport, Credential, Credentials, FixedCredential, bearer
+from mooring.kube.errors import ConnectionFailed
 from mooring.kube.resources import EVENTS, PODS, SERVICEACCOUNTS
 from mooring.kube.transport import Request, Response
 from mooring.sandbox.actors.fleet import Fleet, FleetOptions
@@ -28,15 +29,18 @@ START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 @dataclass
 class CountingTransport:
-    """Counts what goes by, by method and plural."""
+    """Counts what goes by, by method and plural; while it is broken no patch gets through."""
 
     api: ApiServer
+    broken: bool = False
     calls: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     async def send(self, request: Request) -> Response:
         parts = request.path.split("/")
         plural = next((part for part in ("leases", "pods", "nodes", "events") if part in parts), parts[-1])
         self.calls[request.method, plural] += 1
+        if self.broken and request.method == "PATCH":
+            raise ConnectionFailed("the cable is out")
         return await self.api.send(request)
 
 
@@ -47,7 +51,11 @@ class VirtualNodes:
     clock: Clock
     client: KubeClient
     fleet: Fleet
-    calls: Counter[tuple[str, str]]
+    transport: CountingTransport
+
+    @property
+    def calls(self) -> Counter[tuple[str, str]]:
+        return self.transport.calls
 
     async def create_pod(self, name: str, *runs: Script, node: str = "node-1", **spec: Any) -> Object:
         """A pod on the node that plays these scripts, one a run."""
@@ -99,7 +107,7 @@ def in_virtual_time(
             await client.create(SERVICEACCOUNTS, {"metadata": {"name": "default", "namespace": "default"}})
             for number in range(1, nodes + 1):
                 await fleet.add_node(f"node-{number}")
-            result = await story(VirtualNodes(clock, client, fleet, counting.calls))
+            result = await story(VirtualNodes(clock, client, fleet, counting))
             task.cancel()
         return result
 

@@ -10,12 +10,14 @@ from mooring.kube.cache import Change
 from mooring.kube.client import KubeClient
 from mooring.kube.reflector import Reflector
 from mooring.kube.resources import NODES, PODS
-from mooring.model.errors import MooringError, NotFound
+from mooring.model.errors import Conflict, MooringError, NotFound
 from mooring.sandbox.actors.events import EventRecorder
+from mooring.sandbox.actors.kubelet.admission import Rejection, check_admission
 from mooring.sandbox.actors.kubelet.kit import Kit
 from mooring.sandbox.actors.kubelet.machine import Machine, NodeTemplate
 from mooring.sandbox.actors.kubelet.node import NodeKeeper, Pulse
-from mooring.sandbox.actors.kubelet.pod import PodWorker
+from mooring.sandbox.actors.kubelet.pod import PodWorker, is_fresh
+from mooring.sandbox.actors.needs import read_needs
 from mooring.sandbox.actors.objects import Object, name_of, uid_of
 from mooring.sandbox.actors.pods import node_name_of
 from mooring.sandbox.actors.runtime.contract import Runtime
@@ -111,6 +113,8 @@ class Fleet:
 
     async def add_node(self, name: str, template: NodeTemplate = NodeTemplate()) -> None:
         """A machine joins the cluster; pods that are bound to a node of that name already are run."""
+        if name in self._hosts:
+            raise Conflict(f"node {name} is in this fleet already", fix="remove it first, or choose another name")
         await self.wait_synced()
         machine = Machine(name, template, self._options.address)
         keeper = NodeKeeper(self._client, self._clock, machine, self._pulse())
@@ -193,10 +197,19 @@ class Fleet:
         if hosted := self._hosted.get(uid):
             hosted.worker.update(pod)
             return
-        worker = PodWorker(self._kit, host.machine, pod)
+        worker = PodWorker(self._kit, host.machine, pod, read_needs(pod))
+        if is_fresh(pod) and (rejection := self._check(worker, host)):
+            worker.reject(rejection)
         task = self._spawn(worker.run(), f"pod {name_of(pod)}")
         self._hosted[uid] = _Hosted(worker, task)
         task.add_done_callback(lambda _: self._worker_ended(uid, worker))
+
+    def _check(self, worker: PodWorker, host: _Host) -> Rejection | None:
+        node = self._nodes.cache.get("", host.machine.name)
+        if node is None:
+            return None
+        others = [hosted.worker.needs for hosted in self._on(host.machine.name) if hosted.worker.takes_room]
+        return check_admission(worker.needs, node, others)
 
     def _lose(self, pod: Object) -> None:
         self._finished.discard(uid_of(pod))

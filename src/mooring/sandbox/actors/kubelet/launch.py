@@ -7,6 +7,7 @@ from mooring.kube.errors import KubeError
 from mooring.sandbox.actors.kubelet.backoff import Backoff
 from mooring.sandbox.actors.kubelet.container import CREATING, Container, Terminated, Waiting
 from mooring.sandbox.actors.kubelet.environment import ConfigFailed, PodFields, build_environment, expand_all
+from mooring.sandbox.actors.kubelet.held_pod import HeldPod
 from mooring.sandbox.actors.kubelet.kit import Kit
 from mooring.sandbox.actors.kubelet.machine import Machine
 from mooring.sandbox.actors.kubelet.run import Run
@@ -26,10 +27,10 @@ _START_ERROR_CODE = 128
 class PodLaunch:
     """Starts the containers of one pod."""
 
-    def __init__(self, kit: Kit, machine: Machine, pod: Object, place: PodPlace, address: str) -> None:
+    def __init__(self, kit: Kit, machine: Machine, held: HeldPod, place: PodPlace, address: str) -> None:
+        pod = held.object
         self._kit = kit
-        self._machine = machine
-        self._pod = pod
+        self._held = held
         self._place = place
         self._address = address
         self._fields = PodFields(pod, address, machine.address, machine.allocatable)
@@ -47,9 +48,9 @@ class PodLaunch:
         self._mount_retry_seconds = _MOUNT_RETRY_SECONDS[0]
         self._image_backoffs: dict[str, Backoff] = {}
 
-    def update(self, pod: Object) -> None:
-        """Events are told about the newest version."""
-        self._pod = pod
+    @property
+    def _pod(self) -> Object:
+        return self._held.object
 
     async def start(self, container: Container, wake: Callable[[], None]) -> Run | None:
         """Start a run, or note in the record why not and when to try again."""

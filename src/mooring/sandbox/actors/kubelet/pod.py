@@ -2,31 +2,26 @@
 
 import asyncio
 from collections.abc import Coroutine
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
-import structlog
-
-from mooring.kube.errors import KubeError, ObjectChanged, ObjectConflict, ObjectNotFound
-from mooring.kube.resources import PODS
+from mooring.sandbox.actors.kubelet.admission import Rejection
 from mooring.sandbox.actors.kubelet.backoff import go_duration
 from mooring.sandbox.actors.kubelet.container import LOST, Container, Terminated, Waiting, containers_of
+from mooring.sandbox.actors.kubelet.held_pod import HeldPod
 from mooring.sandbox.actors.kubelet.kit import Kit
 from mooring.sandbox.actors.kubelet.launch import PodLaunch
 from mooring.sandbox.actors.kubelet.machine import Machine
 from mooring.sandbox.actors.kubelet.plan import PodPlan, plan_pod, plan_stop
 from mooring.sandbox.actors.kubelet.run import Run
-from mooring.sandbox.actors.kubelet.status import PodFacts, compute_status, needs_writing
+from mooring.sandbox.actors.kubelet.status import PodFacts, compute_status
+from mooring.sandbox.actors.needs import PodNeeds
 from mooring.sandbox.actors.objects import (
     Object,
     is_terminating,
-    name_of,
-    namespace_of,
     optional_moment,
     spec_of,
     status_of,
-    uid_of,
-    version_of,
 )
 from mooring.sandbox.actors.pods import is_finished
 from mooring.sandbox.actors.runtime.contract import PodPlace
@@ -35,29 +30,26 @@ _STATUS_RETRY_SECONDS = 1.0
 _QUICK_START_SECONDS = 0.05  # a start this quick is told in one write instead of two
 _DEFAULT_GRACE_SECONDS = 30
 _DEADLINE = ("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
-_log = structlog.get_logger("mooring.sandbox")
 
 
 class PodWorker:
     """`run` ends when the pod is gone from the API and nothing of it runs any more."""
 
-    def __init__(self, kit: Kit, machine: Machine, pod: Object) -> None:
+    def __init__(self, kit: Kit, machine: Machine, pod: Object, needs: PodNeeds) -> None:
         self._kit = kit
         self._machine = machine
-        self._pod = pod
-        self._name, self._namespace, self._uid = name_of(pod), namespace_of(pod), uid_of(pod)
-        self.place = PodPlace(machine.name, self._namespace, self._name, self._uid)
+        self.needs = needs
+        self._held = HeldPod(kit.client, pod)
+        self.place = PodPlace(machine.name, self._held.namespace, self._held.name, self._held.uid)
         self._containers = containers_of(pod)
         self._by_name = {container.name: container for container in self._containers}
         self._started_at = optional_moment(status_of(pod).get("startTime")) or kit.clock.now()
         self._address = self._choose_address()
-        self._launch = PodLaunch(kit, machine, pod, self.place, self._address)
+        self._launch = PodLaunch(kit, machine, self._held, self.place, self._address)
         self._wake = asyncio.Event()
-        self._removed = False
         self._over = False
         self._terminal = is_finished(pod)
         self._failure = ("", "")
-        self._sent: tuple[int, Object] = (0, {})
         self._runs: dict[str, Run] = {}
         self._tasks: dict[asyncio.Task[None], None] = {}  # in order, so that a run can be repeated
         self._defect: BaseException | None = None
@@ -66,19 +58,27 @@ class PodWorker:
 
     def update(self, pod: Object) -> None:
         """The API holds a newer version."""
-        if version_of(pod) > version_of(self._pod):
-            self._pod = pod
-            self._launch.update(pod)
+        if self._held.take(pod):
             self.wake()
 
     def remove(self) -> None:
         """The API does not hold the pod any more."""
-        self._removed = True
+        self._held.removed = True
         self.wake()
 
     def wake(self) -> None:
         """Look again."""
         self._wake.set()
+
+    def reject(self, rejection: Rejection) -> None:
+        """The node does not take the pod: it fails without having begun."""
+        self._failure = (rejection.reason, f"Pod was rejected: {rejection.message}")
+        self._kit.warn(self._pod, rejection.reason, rejection.message)
+
+    @property
+    def takes_room(self) -> bool:
+        """Whether what the pod asked for is still set aside for it."""
+        return not self._terminal and not self._failure[0]
 
     def attempt_of(self, container: str) -> int | None:
         """The number of the container's latest run; None when there is no such container."""
@@ -99,7 +99,11 @@ class PodWorker:
     @property
     def removed(self) -> bool:
         """Whether the API does not hold the pod any more."""
-        return self._removed
+        return self._held.removed
+
+    @property
+    def _pod(self) -> Object:
+        return self._held.object
 
     # -- the loop
 
@@ -134,7 +138,7 @@ class PodWorker:
             raise self._defect
         now = self._kit.clock.monotonic()
         overdue_in = self._check_deadline()
-        ending = self._removed or self._terminal or is_terminating(self._pod) or is_finished(self._pod)
+        ending = self.removed or self._terminal or is_terminating(self._pod) or is_finished(self._pod)
         if ending or self._failure[0]:
             plan = plan_stop(self._containers)
             for run in self._runs.values():
@@ -147,9 +151,9 @@ class PodWorker:
         if plan.over:
             self._terminal = True
             self._settle_never_started()
-        if self._removed:
+        if self.removed:
             self._over = plan.over
-        elif not await self._write_status() or (plan.over and is_terminating(self._pod) and not await self._delete()):
+        elif not await self._report(plan):
             waits.append(_STATUS_RETRY_SECONDS)
         return max(0.0, min(waits)) if waits else None
 
@@ -186,7 +190,7 @@ class PodWorker:
             return
         if isinstance(container.state, Terminated):
             container.last = container.state
-        pod = f"{self._name}_{self._namespace}({self._uid})"
+        pod = f"{self.place.name}_{self.place.namespace}({self.place.uid})"
         delay = go_duration(container.backoff.seconds)
         told = f"back-off {delay} restarting failed container={container.name} pod={pod}"
         container.state = Waiting("CrashLoopBackOff", told)
@@ -233,55 +237,19 @@ class PodWorker:
             self._defect = error
             self.wake()
 
-    # -- telling the API
-
-    async def _write_status(self) -> bool:
-        """False when it has to be tried again."""
-        try:
-            while not self._removed:
-                status = compute_status(self._pod, self._containers, self._facts(), self._now())
-                if not needs_writing(status_of(self._pod), status):
-                    return True
-                if self._sent == (version_of(self._pod), status):
-                    return True  # the server keeps less than we said; saying it again would not help
-                try:
-                    await self._send(status)
-                except ObjectConflict:
-                    self._take(await self._kit.client.get(PODS.raw(), self._name, self._namespace))
-        except (ObjectNotFound, ObjectChanged):
-            self.remove()
-        except KubeError as error:
-            _log.info("pod status not written", pod=self._name, namespace=self._namespace, error=str(error))
+    async def _report(self, plan: PodPlan) -> bool:
+        """Tell the API; False when it has to be tried again."""
+        if not await self._held.write_status(self._status):
             return False
+        if self.removed:
+            self.wake()
+        elif plan.over and is_terminating(self._pod):
+            self._over = await self._held.delete()
+            return self._over
         return True
 
-    async def _send(self, status: Object) -> None:
-        metadata = {"uid": self._uid, "resourceVersion": self._pod["metadata"]["resourceVersion"]}
-        patch = {"metadata": metadata, "status": status}
-        answer = await self._kit.client.merge_patch(
-            PODS.raw(), self._name, patch, self._namespace, subresource="status"
-        )
-        self._sent = (version_of(answer), status)
-        self._take(answer)
-
-    async def _delete(self) -> bool:
-        """Let the API forget the pod; False when it has to be tried again."""
-        try:
-            await self._kit.client.delete(PODS, self._name, self._namespace, uid=self._uid, grace_seconds=0)
-        except (ObjectNotFound, ObjectConflict):
-            pass
-        except KubeError as error:
-            _log.info("pod not deleted", pod=self._name, namespace=self._namespace, error=str(error))
-            return False
-        self._over = True
-        return True
-
-    def _take(self, pod: Object) -> None:
-        if uid_of(pod) != self._uid:
-            self.remove()
-        elif version_of(pod) >= version_of(self._pod):
-            self._pod = pod
-            self._launch.update(pod)
+    def _status(self, pod: Object) -> Object:
+        return compute_status(pod, self._containers, self._facts(), self._kit.clock.now())
 
     def _facts(self) -> PodFacts:
         reason, message = self._failure
@@ -295,5 +263,7 @@ class PodWorker:
             message=message,
         )
 
-    def _now(self) -> datetime:
-        return self._kit.clock.now()
+
+def is_fresh(pod: Object) -> bool:
+    """Whether no kubelet has begun with the pod."""
+    return not status_of(pod).get("startTime") and not is_finished(pod) and not is_terminating(pod)

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from mooring.kube.errors import BadRequest, Gone, ObjectNotFound, TooNew, error_from_answer
+from mooring.kube.errors import BadRequest, ObjectNotFound, TooNew, error_from_answer
 from mooring.kube.resources import CONFIGMAPS, PODS
 from mooring.kube.transport import Request
 from tests.conformance.world import HostedCluster, Probe
@@ -133,22 +133,6 @@ def test_a_watch_ends_cleanly_at_its_time_out(cluster: HostedCluster) -> None:
             async with p.client.watch(CONFIGMAPS, p.namespace, resource_version=version, timeout_seconds=1) as events:
                 assert all([event.type == "BOOKMARK" async for event in events])
 
-    cluster.run(probe)
-
-
-def test_a_watch_from_an_ancient_version_is_gone(cluster: HostedCluster) -> None:
-    async def probe(p: Probe) -> None:
-        async def attempt() -> None:
-            async with p.client.watch(CONFIGMAPS, p.namespace, resource_version="1") as events:
-                async for _ in events:
-                    return
-
-        error = await p.refusal(attempt())
-        assert isinstance(error, Gone), error
-        assert "too old resource version" in error.message
-
-    if cluster.kind == "sandbox":
-        cluster.compact()
     cluster.run(probe)
 
 

@@ -84,11 +84,6 @@ class HostedCluster:
         await hands.make_namespace()
         return await probe(hands)
 
-    def compact(self) -> None:
-        """Forget the history of watches; a real control plane does it by itself every few minutes."""
-        assert self._cluster is not None and self._cluster.compact is not None
-        self._loop.call_soon_threadsafe(self._cluster.compact)
-
     def _main(self) -> None:
         asyncio.set_event_loop(self._loop)
         try:

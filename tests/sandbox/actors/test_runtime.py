@@ -10,7 +10,7 @@ import pytest
 from mooring.model.errors import InvalidInput
 from mooring.sandbox.actors.node_logs import log_request
 from mooring.sandbox.actors.probes import Threshold, port_number
-from mooring.sandbox.actors.runtime.addresses import Addresses
+from mooring.sandbox.actors.runtime.addresses import LOOPBACK, Addresses
 from mooring.sandbox.actors.runtime.contract import ContainerRun, LogLine, PodPlace
 from mooring.sandbox.actors.runtime.images import check_image, command_line
 from mooring.sandbox.actors.runtime.logs import LogReader, LogRequest, read_lines, render, select
@@ -21,7 +21,7 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 def test_every_holder_has_an_address_of_its_own_and_keeps_it() -> None:
-    addresses = Addresses("here")
+    addresses = Addresses(LOOPBACK, "here")
     given = [addresses.take(f"pod-{number}", "") for number in range(600)]
     assert len(set(given)) == 600
     assert addresses.take("pod-3", "") == given[3]
@@ -30,7 +30,7 @@ def test_every_holder_has_an_address_of_its_own_and_keeps_it() -> None:
 
 
 def test_a_wanted_address_is_given_when_it_is_free_and_ours_to_give() -> None:
-    addresses = Addresses("here")
+    addresses = Addresses(LOOPBACK, "here")
     assert addresses.take("a", "127.70.1.2") == "127.70.1.2"
     assert addresses.take("b", "127.70.1.2") != "127.70.1.2"
     assert addresses.take("c", "10.0.0.1") != "10.0.0.1"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mooring.clock import Clock
 from mooring.sandbox.actors.probes import FIELDS, ProbeTarget, watch_container
-from mooring.sandbox.actors.runtime.addresses import Addresses
+from mooring.sandbox.actors.runtime.addresses import LOOPBACK, Addresses
 from mooring.sandbox.actors.runtime.contract import (
     ContainerRun,
     Exit,
@@ -99,7 +99,7 @@ class ProcessRuntime:
         self._folder = folder.resolve()
         self._supervisor = supervisor
         self._clock = clock
-        self._addresses = Addresses(str(self._folder))
+        self._addresses = Addresses(LOOPBACK, str(self._folder))
         self._path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
 
     @property

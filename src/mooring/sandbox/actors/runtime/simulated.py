@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from mooring.clock import Clock
-from mooring.sandbox.actors.runtime.addresses import Addresses
+from mooring.sandbox.actors.runtime.addresses import IMAGINARY, Addresses
 from mooring.sandbox.actors.runtime.contract import (
     ContainerRun,
     Exit,
@@ -126,7 +126,7 @@ class SimulatedRuntime:
     def __init__(self, clock: Clock, scripts: Scripts = default_script) -> None:
         self._clock = clock
         self._scripts = scripts
-        self._addresses = Addresses("simulated")
+        self._addresses = Addresses(IMAGINARY, "simulated")
         self._pods: dict[str, dict[tuple[str, int], SimulatedHandle]] = {}
 
     def address_of(self, place: PodPlace, wanted: str) -> str:

@@ -9,11 +9,16 @@ from hypothesis import strategies as st
 from mooring.sandbox.api.patch import MAX_OPERATIONS, copy_json, json_patch, merge_patch
 from mooring.sandbox.api.status import Refusal
 
-SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=5)
-VALUES = st.recursive(
-    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
-)
+SCALARS = st.booleans() | st.integers() | st.text(max_size=5)
+
+
+def _grown(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+
+
+VALUES = st.recursive(st.none() | SCALARS, _grown)
 OBJECTS = st.dictionaries(st.text(max_size=3), VALUES, max_size=4)
+PATCHES = st.dictionaries(st.text(max_size=3), st.none() | st.recursive(SCALARS, _grown), max_size=4)
 
 
 def test_a_failed_test_is_refused_without_a_reason() -> None:
@@ -60,7 +65,7 @@ def test_a_moved_value_is_not_shared_with_what_it_was_copied_from() -> None:
     assert patched == {"a": {"b": []}, "c": {"b": [1]}}
 
 
-@given(OBJECTS, OBJECTS)
+@given(OBJECTS, PATCHES)
 def test_a_merge_patch_leaves_its_inputs_alone_and_does_the_same_again(
     document: dict[str, Any], patch: dict[str, Any]
 ) -> None:
@@ -68,6 +73,12 @@ def test_a_merge_patch_leaves_its_inputs_alone_and_does_the_same_again(
     merged = merge_patch(document, patch)
     assert (document, patch) == before
     assert merge_patch(merged, patch) == merged
+
+
+def test_nulls_within_a_new_list_go_only_where_no_object_was() -> None:
+    patch = {"a": [{"b": None}]}
+    assert merge_patch({}, patch) == {"a": [{}]}
+    assert merge_patch({"a": {}}, patch) == patch
 
 
 @given(OBJECTS, st.text(max_size=3), VALUES)

@@ -171,6 +171,42 @@ def test_deletion_waits_for_the_container_and_not_longer_than_the_grace() -> Non
     in_virtual_time(story)
 
 
+def test_a_pod_that_is_still_starting_can_be_deleted_at_once() -> None:
+    async def story(world: VirtualNodes) -> None:
+        await world.create_pod("slow", Script(start_seconds=3600))
+        await world.clock.sleep(10)
+        await world.client.delete(PODS, "slow", "default")
+        await world.clock.sleep(1)
+        with pytest.raises(ObjectNotFound):
+            await world.pod("slow")
+
+    in_virtual_time(story)
+
+
+def test_a_hook_before_the_stop_takes_its_time_out_of_the_grace() -> None:
+    async def story(world: VirtualNodes) -> None:
+        def hooked(seconds: int) -> dict[str, Any]:
+            return {"container": {"lifecycle": {"preStop": {"sleep": {"seconds": seconds}}}}}
+
+        await world.create_pod("brief", **hooked(5), terminationGracePeriodSeconds=30)
+        await world.create_pod("endless", Script(stop_seconds=1), **hooked(20), terminationGracePeriodSeconds=20)
+        await world.client.merge_patch(PODS, "endless", {"metadata": {"finalizers": ["example.com/keep"]}}, "default")
+        await world.clock.sleep(1)
+        for name in ("brief", "endless"):
+            await world.client.delete(PODS, name, "default")
+        await world.clock.sleep(4.9)
+        await world.pod("brief")
+        await world.clock.sleep(0.2)
+        with pytest.raises(ObjectNotFound):
+            await world.pod("brief")
+        await world.clock.sleep(17)
+        ended = (await world.container("endless"))["state"]["terminated"]
+        assert ended["exitCode"] == 0, "SIGTERM is sent also when the hook has used up the grace"
+        await world.client.merge_patch(PODS, "endless", {"metadata": {"finalizers": None}}, "default")
+
+    in_virtual_time(story)
+
+
 def test_a_second_deletion_can_shorten_the_grace() -> None:
     async def story(world: VirtualNodes) -> None:
         await world.create_pod("deaf", Script(stop_seconds=1000), terminationGracePeriodSeconds=600)
@@ -267,6 +303,18 @@ def test_a_wiped_node_starts_its_pods_anew() -> None:
         assert container["restartCount"] == 1
         assert container["lastState"]["terminated"]["reason"] == "ContainerStatusUnknown"
         assert (await world.status("once"))["phase"] == "Failed"
+
+    in_virtual_time(story)
+
+
+def test_a_kubelet_that_starts_anew_writes_nothing_about_pods_that_were_over() -> None:
+    async def story(world: VirtualNodes) -> None:
+        await world.create_pod("done", restartPolicy="Never")
+        await world.clock.sleep(5)
+        before = world.calls["PATCH", "pods"]
+        await world.fleet.wipe("node-1")
+        await world.clock.sleep(5)
+        assert world.calls["PATCH", "pods"] == before
 
     in_virtual_time(story)
 

@@ -157,6 +157,18 @@ def test_what_outlives_a_killed_supervisor_is_ended_by_the_next_owner_of_its_mar
     wait_until(lambda: not any(is_alive(pid) for pid in pids))
 
 
+def test_a_supervisor_that_was_killed_is_replaced_at_the_next_start(tmp_path: Path) -> None:
+    async def story(supervisor: Supervisor) -> None:
+        first = await supervisor.start(shell("exec sleep 60", tmp_path))
+        os.kill(supervisor.pid, signal.SIGKILL)
+        assert await first.wait() == -signal.SIGKILL
+        second = await supervisor.start(shell("exit 4", tmp_path))
+        assert await second.wait() == 4
+        assert not is_alive(first.pid)
+
+    supervised(tmp_path, story)
+
+
 def test_mounts_are_seen_by_the_process_and_by_nobody_else(tmp_path: Path) -> None:
     volume, scratch = tmp_path / "volume", tmp_path / "scratch"
     volume.mkdir()

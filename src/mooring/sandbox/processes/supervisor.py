@@ -90,9 +90,14 @@ class Supervisor:
         self._started: dict[str, asyncio.Future[Process]] = {}
         self._processes: dict[str, Process] = {}
         self._count = 0
+        self._launching = asyncio.Lock()
         self.mounts = False
 
     async def __aenter__(self) -> "Supervisor":
+        await self._launch()
+        return self
+
+    async def _launch(self) -> None:
         end_leftovers(self._mark)
         self._program = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -108,7 +113,6 @@ class Supervisor:
         self._output, self._input = self._program.stdout, self._program.stdin
         self.mounts = bool(json.loads(await self._output.readline())["mounts"])
         self._reader = asyncio.create_task(self._read(), name="supervisor events")
-        return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -125,8 +129,9 @@ class Supervisor:
 
     async def start(self, command: Command, name: str = "process") -> Process:
         """Start it; raises `StartFailed` when it cannot be executed."""
-        if self._reader.done():
-            raise StartFailed("the supervisor of processes has ended", fix="start again")
+        async with self._launching:
+            if self._reader.done():  # the program was killed, and with it everything it had started
+                await self._launch()
         self._count += 1
         identity = f"{self._program.pid}-{self._count}-{name}"
         future: asyncio.Future[Process] = asyncio.get_running_loop().create_future()

@@ -50,6 +50,7 @@ class PodWorker:
         self._over = False
         self._terminal = is_finished(pod)
         self._failure = ("", "")
+        self._starts: dict[str, asyncio.Task[None]] = {}
         self._runs: dict[str, Run] = {}
         self._tasks: dict[asyncio.Task[None], None] = {}  # in order, so that a run can be repeated
         self._defect: BaseException | None = None
@@ -162,13 +163,16 @@ class PodWorker:
         starts = []
         for name in plan.start:
             container = self._by_name[name]
-            container.starting = True
-            starts.append(self._spawn(self._start(container)))
+            container.starting, container.stopping = True, False
+            self._starts[name] = self._spawn(self._start(container))
+            starts.append(self._starts[name])
         for name in plan.stop:
             container = self._by_name[name]
             container.stopping = True
             if run := self._runs.get(name):
                 run.stop(self._grace_seconds(), f"Stopping container {name}")
+            elif start := self._starts.get(name):
+                start.cancel()
         for name in plan.back_off:
             self._hold_back(self._by_name[name])
         return starts
@@ -183,6 +187,7 @@ class PodWorker:
                     run.stop(self._grace_seconds(), f"Stopping container {container.name}")
         finally:
             container.starting = False
+            del self._starts[container.name]
             self.wake()
 
     def _hold_back(self, container: Container) -> None:

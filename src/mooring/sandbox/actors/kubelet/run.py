@@ -1,6 +1,7 @@
 """One run of one container, from its start to its end: what the runtime tells of it, and how it is stopped."""
 
 import asyncio
+import contextlib
 import signal
 from collections.abc import Callable
 
@@ -24,7 +25,8 @@ class Run:
         self._ended = asyncio.Event()
         self._exit: Exit | None = None
         self._stopper: asyncio.Task[None] | None = None
-        self._kill_at: asyncio.Timeout | None = None
+        self._patience: asyncio.Timeout | None = None
+        self._deadline = 0.0  # of the loop's clock; when the grace is over
         self._end_callback: Callable[[], object] = lambda: None
 
     def begin(self, handle: Handle) -> None:
@@ -42,7 +44,6 @@ class Run:
         container.ready = (
             container.role is not Role.INIT and container.started and "readinessProbe" not in container.spec
         )
-        container.stopping = False
         if self._exit is not None:  # it ended before the runtime's answer came
             self._record_end(self._exit)
             return
@@ -92,16 +93,17 @@ class Run:
             self.hurry(grace_seconds)
             return
         self._kit.tell(self._pod, "Killing", message)
+        self._deadline = _now() + grace_seconds
         self._stopper = asyncio.create_task(self._stop(grace_seconds), name=f"stop {self._container.name}")
 
     def hurry(self, grace_seconds: float) -> None:
         """The grace has become shorter."""
-        if self._kill_at is None or self._kill_at.expired():
+        deadline = _now() + max(grace_seconds, MINIMUM_GRACE_SECONDS)
+        if self._stopper is None or deadline >= self._deadline:
             return
-        when = asyncio.get_running_loop().time() + max(grace_seconds, MINIMUM_GRACE_SECONDS)
-        planned = self._kill_at.when()
-        if planned is not None and when < planned:
-            self._kill_at.reschedule(when)
+        self._deadline = deadline
+        if self._patience is not None and not self._patience.expired():
+            self._patience.reschedule(deadline)
 
     def kill(self) -> None:
         """End it now, without asking."""
@@ -112,11 +114,14 @@ class Run:
 
     async def _stop(self, grace_seconds: float) -> None:
         assert self._handle
-        try:
-            async with asyncio.timeout(max(grace_seconds, MINIMUM_GRACE_SECONDS)) as self._kill_at:
-                if grace_seconds > 0:
+        if grace_seconds > 0:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(self._deadline) as self._patience:
                     await self._run_hook(self._handle, grace_seconds)
-                self._handle.signal(signal.SIGTERM)
+        self._handle.signal(signal.SIGTERM)
+        self._deadline = max(self._deadline, _now() + MINIMUM_GRACE_SECONDS)
+        try:
+            async with asyncio.timeout_at(self._deadline) as self._patience:
                 await self._ended.wait()
         except TimeoutError:
             self._handle.signal(signal.SIGKILL)
@@ -148,3 +153,7 @@ class Run:
         self._ended.set()
         self._end_callback()
         self._wake()
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

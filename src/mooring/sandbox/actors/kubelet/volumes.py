@@ -126,6 +126,8 @@ class PodVolumes:
             return
         mode = int(source.get("defaultMode") or _DEFAULT_MODE)
         modes = {item["path"]: int(item["mode"]) for item in source.get("items") or () if item.get("mode")}
+        if outside := [path for path in payload if _leads_out(path)]:
+            raise ConfigFailed(f"path {outside[0]!r} leads out of the volume")
         files = {path: File(content, modes.get(path, mode)) for path, content in payload.items()}
         write_payload(self._source(volume), files)
 
@@ -180,6 +182,11 @@ def _chosen(data: Mapping[str, bytes], source: Object) -> dict[str, bytes]:
         elif not source.get("optional"):
             raise ConfigFailed(f"references non-existent config key: {item['key']}")
     return payload
+
+
+def _leads_out(path: str) -> bool:
+    parts = PurePosixPath(path).parts
+    return not parts or parts[0] == "/" or ".." in parts
 
 
 def _below(folder: Path, path: str) -> Path:

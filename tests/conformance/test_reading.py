@@ -80,9 +80,7 @@ def test_field_selectors_select_and_unknown_ones_are_refused(cluster: HostedClus
         await p.until_running("b")
         found = await p.client.list(PODS, p.namespace, field_selector="spec.nodeName=plain-1,status.phase=Running")
         assert [item.metadata.name for item in found.items] == ["a"]
-        assert isinstance(
-            await p.refusal(p.client.list(PODS, p.namespace, field_selector="spec.wrong=1")), BadRequest
-        )
+        assert isinstance(await p.refusal(p.client.list(PODS, p.namespace, field_selector="spec.wrong=1")), BadRequest)
 
     cluster.run(probe)
 

@@ -54,7 +54,8 @@ def test_a_pod_lands_where_it_must(cluster: HostedCluster, case: str) -> None:
 HELD = {
     "taint": (
         {"nodeSelector": {"accelerator": "a100"}},
-        "0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 node(s) didn't match Pod's node affinity/selector.",
+        "0/3 nodes are available: 1 node(s) had untolerated taint(s), "
+        "2 node(s) didn't match Pod's node affinity/selector.",
     ),
     "selector": (
         {"nodeSelector": {"disk": "none"}, "tolerations": TOLERATES},

@@ -32,7 +32,9 @@ def test_a_deployment_rolls_out(cluster: HostedCluster) -> None:
     async def probe(p: Probe) -> None:
         await p.make(DEPLOYMENTS, "web", spec=_deployment())
         await _rolled_out(p)
-        conditions = {c["type"]: (c["status"], c["reason"]) for c in (await p.get(DEPLOYMENTS, "web"))["status"]["conditions"]}
+        conditions = {
+            c["type"]: (c["status"], c["reason"]) for c in (await p.get(DEPLOYMENTS, "web"))["status"]["conditions"]
+        }
         assert conditions == {
             "Available": ("True", "MinimumReplicasAvailable"),
             "Progressing": ("True", "NewReplicaSetAvailable"),
@@ -48,7 +50,12 @@ def test_a_new_image_replaces_every_pod_by_a_new_replica_set(cluster: HostedClus
         await p.client.apply(
             DEPLOYMENTS,
             "web",
-            {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": _deployment(image="app:2")},
+            {
+                "apiVersion": "apps/v1",
+                "kind": "Deployment",
+                "metadata": {"name": "web"},
+                "spec": _deployment(image="app:2"),
+            },
             p.namespace,
             field_manager="probe",
             force=True,
@@ -57,7 +64,10 @@ def test_a_new_image_replaces_every_pod_by_a_new_replica_set(cluster: HostedClus
         pods = [pod for pod in await p.pods("app=web") if "deletionTimestamp" not in pod["metadata"]]
         assert {pod["spec"]["containers"][0]["image"] for pod in pods} == {"app:2"}
         sets = (await p.client.list(REPLICASETS.raw(), p.namespace)).items
-        assert sorted(found["metadata"]["annotations"]["deployment.kubernetes.io/revision"] for found in sets) == ["1", "2"]
+        assert sorted(found["metadata"]["annotations"]["deployment.kubernetes.io/revision"] for found in sets) == [
+            "1",
+            "2",
+        ]
 
     cluster.run(probe)
 
@@ -81,7 +91,9 @@ def test_a_deleted_pod_of_a_deployment_is_replaced(cluster: HostedCluster) -> No
 def test_the_scale_subresource_scales(cluster: HostedCluster) -> None:
     async def probe(p: Probe) -> None:
         await p.make(DEPLOYMENTS, "web", spec=_deployment(1))
-        await p.client.merge_patch(DEPLOYMENTS.raw(), "web", {"spec": {"replicas": 3}}, p.namespace, subresource="scale")
+        await p.client.merge_patch(
+            DEPLOYMENTS.raw(), "web", {"spec": {"replicas": 3}}, p.namespace, subresource="scale"
+        )
         await _rolled_out(p, 3)
 
     cluster.run(probe)
@@ -90,7 +102,12 @@ def test_the_scale_subresource_scales(cluster: HostedCluster) -> None:
 def test_a_selector_is_immutable_and_must_match(cluster: HostedCluster) -> None:
     async def probe(p: Probe) -> None:
         await p.make(DEPLOYMENTS, "web", spec=_deployment(0))
-        patch = {"spec": {"selector": {"matchLabels": {"app": "other"}}, "template": {"metadata": {"labels": {"app": "other"}}}}}
+        patch = {
+            "spec": {
+                "selector": {"matchLabels": {"app": "other"}},
+                "template": {"metadata": {"labels": {"app": "other"}}},
+            }
+        }
         error = await p.refusal(p.client.merge_patch(DEPLOYMENTS, "web", patch, p.namespace))
         assert error.status.code == 422 and "field is immutable" in error.message
         wrong = _deployment(0, selector={"matchLabels": {"app": "other"}})
@@ -107,7 +124,9 @@ def test_ready_pods_are_the_endpoints_of_their_service(cluster: HostedCluster) -
         await p.make(SERVICES, "web", spec={"selector": LABELS, "ports": [{"port": 80, "targetPort": 8080}]})
 
         async def slices() -> list[Body]:
-            found = await p.client.list(ENDPOINTSLICES.raw(), p.namespace, label_selector="kubernetes.io/service-name=web")
+            found = await p.client.list(
+                ENDPOINTSLICES.raw(), p.namespace, label_selector="kubernetes.io/service-name=web"
+            )
             return [endpoint for item in found.items for endpoint in item.get("endpoints") or ()]
 
         async def listed() -> bool:

@@ -190,7 +190,9 @@ def test_apply_of_a_field_that_another_manager_owns_is_a_conflict_that_names_it(
         )
         assert error.status.code == 409
         assert [(cause.reason, cause.field) for cause in error.causes] == [("FieldManagerConflict", ".data.a")]
-        await p.client.apply(CONFIGMAPS, "c", {**body, "data": {"a": "2"}}, p.namespace, field_manager="two", force=True)
+        await p.client.apply(
+            CONFIGMAPS, "c", {**body, "data": {"a": "2"}}, p.namespace, field_manager="two", force=True
+        )
         assert (await p.get(CONFIGMAPS, "c"))["data"] == {"a": "2"}
 
     cluster.run(probe)

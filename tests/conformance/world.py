@@ -11,10 +11,13 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mooring.clock import Entropy, SystemClock
 from mooring.cli.installing import install_crds
+from mooring.clock import Entropy, SystemClock
 from mooring.kube.client import KubeClient
+from mooring.kube.connection import Target, connect
+from mooring.kube.credentials import Credential, FixedCredential, bearer
 from mooring.kube.errors import KubeError, ObjectNotFound
+from mooring.kube.kubeconfig import load_kubeconfig
 from mooring.kube.resources import EVENTS, NAMESPACES, PODS, SERVICEACCOUNTS, Resource
 from mooring.kube.transport import Request, Transport
 from mooring.sandbox.actors.fleet import Fleet
@@ -80,7 +83,9 @@ class HostedCluster:
 
     async def _run(self, probe: Callable[["Probe"], Coroutine[Any, Any, T]]) -> T:
         assert self._cluster is not None
-        hands = Probe(self.kind, self._cluster.client, self._cluster.transport, self._cluster.fleet, f"probe-{next(self._numbers)}")
+        cluster, name = self._cluster, f"probe-{next(self._numbers)}"
+        assert cluster.kubeconfig is not None
+        hands = Probe(self.kind, cluster.client, cluster.transport, cluster.fleet, cluster.kubeconfig, name)
         await hands.make_namespace()
         return await probe(hands)
 
@@ -110,11 +115,14 @@ class Probe:
     client: KubeClient
     transport: Transport
     fleet: Fleet
+    kubeconfig: Path
     namespace: str
     clock: SystemClock = field(default_factory=SystemClock)
 
     async def make_namespace(self) -> None:
-        await self.client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}})
+        await self.client.create(
+            NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}
+        )
 
         async def has_account() -> bool:
             return await self.exists(SERVICEACCOUNTS, "default")
@@ -137,6 +145,17 @@ class Probe:
 
     async def get(self, resource: Resource[Any], name: str = "p") -> Body:
         return await self.client.get(resource.raw(), name, self.namespace if resource.namespaced else None)
+
+    @contextlib.asynccontextmanager
+    async def as_bearer(self, token: str) -> AsyncIterator[KubeClient]:
+        """A client that shows this token and nothing else."""
+        target = load_kubeconfig(self.kubeconfig).target()
+        identity = FixedCredential(Credential(bearer(token)))
+        connection = await connect(Target(target.server, target.trust, identity), self.clock)
+        try:
+            yield KubeClient(connection)
+        finally:
+            await connection.close()
 
     async def send(self, method: str, path: str, body: Body, content_type: str = "application/json") -> int:
         """A request that the client would not make; answers the HTTP status."""
@@ -180,7 +199,9 @@ class Probe:
         await self.until(gone, seconds)
 
     async def events(self, name: str, reason: str) -> list[str]:
-        found = await self.client.list(EVENTS.raw(), self.namespace, field_selector=f"involvedObject.name={name},reason={reason}")
+        found = await self.client.list(
+            EVENTS.raw(), self.namespace, field_selector=f"involvedObject.name={name},reason={reason}"
+        )
         return [str(event.get("message", "")) for event in found.items]
 
     async def refusal(self, attempt: Awaitable[Any]) -> KubeError:

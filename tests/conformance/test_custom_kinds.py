@@ -1,0 +1,128 @@
+"""Mooring's own kinds, as a cluster serves them."""
+
+from typing import Any
+
+import pytest
+
+from mooring.kube.resources import CRDS, MANAGEDSERVICES, SUBMISSIONS, WARMUPS, WORKERPOOLS
+from tests.conformance.world import Body, HostedCluster, Probe
+
+TEMPLATE: Body = {"spec": {"containers": [{"name": "main", "image": "worker"}]}}
+
+
+def _spec(**changes: Any) -> Body:
+    return {"warm": 1, "max": 4, "template": TEMPLATE, **changes}
+
+
+REFUSED = {
+    "warm above max": (_spec(warm=5), "spec.warm", "spec.warm must be at most spec.max"),
+    "a negative floor": (_spec(warm=-1), "spec.warm", "should be greater than or equal to 0"),
+    "no template": ({"warm": 1, "max": 2}, "spec.template", "Required value"),
+    "a word for a number": (_spec(warm="three"), "spec.warm", "must be of type integer"),
+    "an unknown reuse": (_spec(reuse="Sometimes"), "spec.reuse", "Unsupported value"),
+    "a label of ours in the template": (
+        _spec(template={**TEMPLATE, "metadata": {"labels": {"mooring.dev/owner": "me"}}}),
+        "spec.template.metadata.labels",
+        "may not set mooring.dev/* labels",
+    ),
+    "an annotation of ours in the template": (
+        _spec(template={**TEMPLATE, "metadata": {"annotations": {"mooring.dev/claim": "mine"}}}),
+        "spec.template.metadata.annotations",
+        "may not set mooring.dev/* annotations",
+    ),
+    "both a node pool and a selector": (
+        _spec(placement={"nodePool": "a", "nodeSelector": {"b": "c"}}),
+        "spec.placement",
+        "name either nodePool or nodeSelector",
+    ),
+    "no container": (
+        _spec(template={"spec": {"containers": []}}),
+        "spec.template.spec.containers",
+        "should have at least 1 items",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_wrong_pool_is_refused_and_the_field_is_named(cluster: HostedCluster, case: str) -> None:
+    spec, field, words = REFUSED[case]
+
+    async def probe(p: Probe) -> None:
+        error = await p.refusal(p.make(WORKERPOOLS, "linux", spec=spec))
+        assert error.status.code == 422
+        assert field in [cause.field for cause in error.causes], error.causes
+        assert words in error.message
+
+    cluster.run(probe)
+
+
+def test_a_pools_defaults_are_filled_in(cluster: HostedCluster) -> None:
+    async def probe(p: Probe) -> None:
+        spec = (await p.make(WORKERPOOLS, "linux", spec=_spec()))["spec"]
+        assert (spec["slots"], spec["reuse"], spec["idleSeconds"], spec["dispatch"]) == (1, "Never", 300, "Push")
+        assert spec["protection"] == {"ceilingSeconds": 3600, "graceSeconds": 600, "budget": True}
+
+    cluster.run(probe)
+
+
+def test_what_the_schema_does_not_know_is_pruned_except_in_a_pod(cluster: HostedCluster) -> None:
+    async def probe(p: Probe) -> None:
+        template = {"spec": {**TEMPLATE["spec"], "somethingNew": {"kept": True}}}
+        spec = (await p.make(WORKERPOOLS, "linux", spec=_spec(template=template, nonsense=1)))["spec"]
+        assert "nonsense" not in spec
+        assert spec["template"]["spec"]["somethingNew"] == {"kept": True}
+
+    cluster.run(probe)
+
+
+def test_the_status_is_apart_and_does_not_raise_the_generation(cluster: HostedCluster) -> None:
+    async def probe(p: Probe) -> None:
+        made = await p.make(WORKERPOOLS, "linux", spec=_spec(), status={"idle": 9})
+        assert "status" not in made and made["metadata"]["generation"] == 1
+        await p.client.merge_patch(WORKERPOOLS, "linux", {"status": {"idle": 3}}, p.namespace, subresource="status")
+        assert (await p.get(WORKERPOOLS, "linux"))["metadata"]["generation"] == 1
+        await p.client.merge_patch(WORKERPOOLS, "linux", {"spec": {"warm": 2}}, p.namespace)
+        after = await p.get(WORKERPOOLS, "linux")
+        assert after["metadata"]["generation"] == 2 and after["status"]["idle"] == 3
+
+    cluster.run(probe)
+
+
+def test_the_scale_subresource_is_the_floor(cluster: HostedCluster) -> None:
+    async def probe(p: Probe) -> None:
+        await p.make(WORKERPOOLS, "linux", spec=_spec())
+        scale = await p.client.merge_patch(
+            WORKERPOOLS.raw(), "linux", {"spec": {"replicas": 3}}, p.namespace, subresource="scale"
+        )
+        assert scale["kind"] == "Scale" and scale["spec"]["replicas"] == 3
+        assert (await p.get(WORKERPOOLS, "linux"))["spec"]["warm"] == 3
+
+    cluster.run(probe)
+
+
+@pytest.mark.parametrize(
+    ("resource", "spec"),
+    [
+        (WARMUPS, {"dataset": "core_nt", "image": "fetch"}),
+        (SUBMISSIONS, {"key": "k", "program": "blastn"}),
+        (MANAGEDSERVICES, {"image": "web", "port": 80}),
+    ],
+    ids=["warmup", "submission", "managedservice"],
+)
+def test_the_other_kinds_are_served_too(cluster: HostedCluster, resource: Any, spec: Body) -> None:
+    async def probe(p: Probe) -> None:
+        made = await p.make(resource, "x", spec=spec)
+        assert made["kind"] == resource.kind
+        assert isinstance(await p.refusal(p.make(resource, "y", spec={})), Exception)
+
+    cluster.run(probe)
+
+
+def test_a_definition_is_established_with_its_names(cluster: HostedCluster) -> None:
+    async def probe(p: Probe) -> None:
+        crd = await p.get(CRDS, "workerpools.mooring.dev")
+        conditions = {c["type"]: c["status"] for c in crd["status"]["conditions"]}
+        assert conditions["Established"] == "True" and conditions["NamesAccepted"] == "True"
+        assert crd["status"]["acceptedNames"]["shortNames"] == ["wp"]
+
+    cluster.run(probe)

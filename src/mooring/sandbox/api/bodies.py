@@ -10,6 +10,7 @@ from mooring.kube.transport import Request
 from mooring.sandbox.api.defaulting import apply_defaults
 from mooring.sandbox.api.kinds import Kind, Object
 from mooring.sandbox.api.options import FieldValidation
+from mooring.sandbox.api.protobuf import decode_protobuf
 from mooring.sandbox.api.pruning import drop_empty, prune
 from mooring.sandbox.api.status import Refusal
 from mooring.sandbox.api.validation import decoding_error, unknown_fields
@@ -29,13 +30,12 @@ def media_type(request: Request) -> str:
 
 
 def decode_any(request: Request, *, prefix: str = "") -> Any:
-    """The body as plain data; 400 when it cannot be read, 413 when it is too much, 415 when it is protobuf."""
+    """The body as plain data; 400 when it cannot be read, 413 when it is too much."""
     body = request.body or b""
     if len(body) > MAX_BYTES:
         raise Refusal(413, "RequestEntityTooLarge", f"Request entity too large: limit is {MAX_BYTES}")
     if media_type(request) == _PROTOBUF:
-        told = "the body of the request was in an unknown format - accepted media types include:"
-        raise Refusal(415, "UnsupportedMediaType", f"{told} application/json, application/yaml")
+        return decode_protobuf(body)
     try:
         if media_type(request) in _YAML_TYPES and not body.lstrip().startswith(b"{"):
             return _from_yaml(body)

@@ -197,6 +197,32 @@ async def test_a_claim_that_another_server_is_just_taking_holds_nobody_up(postgr
         await world.close()
 
 
+@pytest.mark.parametrize("way", ["insert_claimed", "bind", "bind_next"])
+async def test_an_epoch_is_drawn_only_when_the_slot_is_ones_own_to_take(postgres: PostgresForTests, way: str) -> None:
+    """Else a claimer that was slow between drawing and inserting would bring a lower epoch after a higher one."""
+    world = PostgresWorld(postgres)
+    ahead = await asyncpg.connect(world.url)
+    try:
+        ledger = await world.open()
+        waiting = await queued(ledger)
+        async with ahead.transaction():
+            await ahead.execute("SELECT pg_advisory_xact_lock(hashtextextended('uid-a/0', 2))")
+            match way:
+                case "insert_claimed":
+                    slow = asyncio.create_task(ledger.claims.insert_claimed(asked(), on("a"), now=NOW, overtake=True))
+                case "bind":
+                    slow = asyncio.create_task(ledger.claims.bind(waiting.id, waiting.epoch, on("a"), now=NOW))
+                case _:
+                    slow = asyncio.create_task(ledger.claims.bind_next("ci", "linux", on("a"), now=NOW))
+            await asyncio.sleep(0.2)
+            assert not slow.done()
+            meanwhile = await claimed(ledger, "b")
+        assert (await slow).require().epoch > meanwhile.epoch
+    finally:
+        await ahead.close()
+        await world.close()
+
+
 async def test_text_that_postgresql_cannot_keep_is_the_callers_mistake(postgres: PostgresForTests) -> None:
     world = PostgresWorld(postgres)
     try:

@@ -31,6 +31,16 @@ async def test_a_restored_backup_is_another_unarmed_ledger(world: World) -> None
     assert (await world.open()).incarnation == ledger.incarnation
 
 
+async def test_lost_epochs_are_not_handed_out_by_a_process_that_never_saw_them(world: World) -> None:
+    ledger = await world.open()
+    restore = await world.back_up()
+    await _once_back(ledger.meta.ping)
+    lost = [await claimed(ledger, f"w{number}") for number in range(5)][-1]
+    await ledger.close()
+    await restore()
+    assert (await claimed(await world.open(), "a")).epoch > lost.epoch
+
+
 async def test_an_epoch_the_ledger_never_gave_shows_that_it_lost_commits(world: World) -> None:
     ledger, other = await world.open(), await world.open()
     before = ledger.incarnation
@@ -55,10 +65,14 @@ async def test_replicas_that_observe_the_same_loss_agree_on_one_new_incarnation(
 
 async def test_an_incarnation_is_armed_by_name_once(world: World) -> None:
     ledger = await world.open()
-    first = ledger.incarnation
-    unarmed = await ledger.meta.observe_epoch(999, now=NOW)
-    assert (await ledger.meta.arm(first.id, actor="ann", now=NOW)).armed is False, "that one is over"
+    over = await ledger.meta.observe_epoch(999, now=NOW)
+    unarmed = await ledger.meta.observe_epoch(9_999_999, now=NOW)
+    heard: list[Wake] = []
+    ledger.listen(Channel.INCARNATION, heard.append)
+    assert await ledger.meta.arm(over.id, actor="ann", now=NOW) == unarmed, "that one is over"
     armed = await ledger.meta.arm(unarmed.id, actor="ann", now=NOW)
+    await eventually(lambda: Wake(Channel.INCARNATION, unarmed.id) in heard[-1:])
+    assert Wake(Channel.INCARNATION, over.id) not in heard
     assert (armed.id, armed.armed, ledger.incarnation) == (unarmed.id, True, armed)
     assert (await ledger.claims.live()).armed
     assert await ledger.meta.arm(unarmed.id, actor="bob", now=NOW) == armed

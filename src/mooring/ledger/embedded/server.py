@@ -36,6 +36,7 @@ SETTINGS = {
     "wal_level": "minimal",
     "max_wal_senders": "0",
     "max_wal_size": "256MB",
+    "autovacuum_naptime": "15s",
     "io_method": "sync",
     "max_worker_processes": "2",
     "max_parallel_workers": "0",

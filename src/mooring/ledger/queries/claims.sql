@@ -66,18 +66,20 @@ WHERE id = $1 OR (namespace = $2 AND pool = $3 AND idempotency_key = $4)
 ORDER BY id = $1 DESC LIMIT 1
 
 -- name: bind_next
+-- First the slot's lock, then the row's: the same order as `bind`, or the two could wait for each other.
 WITH turn AS MATERIALIZED (
     SELECT pg_advisory_xact_lock(hashtextextended($4 || '/' || $5::integer, 2))
 ), head AS MATERIALIZED (
     SELECT id AS chosen FROM claims
-    WHERE namespace = $1 AND pool = $2 AND state = 'queued' AND (wait_until IS NULL OR wait_until > $8)
+    WHERE (SELECT count(*) FROM turn) = 1
+        AND namespace = $1 AND pool = $2 AND state = 'queued' AND (wait_until IS NULL OR wait_until > $8)
     ORDER BY priority DESC, ticket LIMIT 1
     FOR UPDATE SKIP LOCKED
 ), bound AS (
     UPDATE claims SET
         state = 'claimed', previous_epoch = epoch, epoch = nextval('claim_epochs'), pod_name = $3, pod_uid = $4,
         slot = $5, address = $6, protected_until = $7, claimed_at = $8, heartbeat_at = $8, reason = ''
-    FROM head, turn WHERE id = chosen
+    FROM head WHERE id = chosen
     RETURNING {claim}
 )
 SELECT {claim}, pg_notify('mooring_claim', id) FROM bound

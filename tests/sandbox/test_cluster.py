@@ -55,6 +55,10 @@ def available(count: int) -> Callable[[dict[str, Any]], bool]:
     return lambda found: found.get("status", {}).get("availableReplicas", 0) == count
 
 
+def restarted_once(pod: dict[str, Any]) -> bool:
+    return bool(pod["status"]["containerStatuses"][0]["restartCount"] == 1)
+
+
 def completed(found: dict[str, Any]) -> bool:
     return bool(found.get("status", {}).get("succeeded") == 1)
 
@@ -176,6 +180,36 @@ def test_the_command_says_when_it_is_ready_and_ctrl_c_leaves_nothing(tmp_path: P
     while marked(mark):
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def test_a_cluster_that_was_killed_leaves_no_process_and_goes_on_with_what_it_held(tmp_path: Path) -> None:
+    command = start_command(tmp_path)
+    assert command.stdout
+    command.stdout.readline()
+    mark = f"MOORING_SUPERVISOR={tmp_path.resolve() / 'nodes'}".encode()
+
+    async def make() -> None:
+        connection = await connect(load_kubeconfig(tmp_path / "kubeconfig").target(), SystemClock())
+        client = KubeClient(connection)
+        await client.create(DEPLOYMENTS, deployment("web", 1, command=["sleep", "1000"]))
+        await until(client, DEPLOYMENTS, "web", available(1))
+        await connection.close()
+
+    asyncio.run(make())
+    command.kill()
+    command.communicate()
+    deadline = time.monotonic() + 5
+    while marked(mark):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+    async def again() -> None:
+        async with local_sandbox(tmp_path, SystemClock(), Entropy()) as sandbox:
+            [pod] = (await sandbox.client.list(PODS, "default")).items
+            await until(sandbox.client, PODS, pod.metadata.name, restarted_once)
+            await until(sandbox.client, DEPLOYMENTS, "web", available(1))
+
+    asyncio.run(again())
 
 
 def marked(mark: bytes) -> list[int]:

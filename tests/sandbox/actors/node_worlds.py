@@ -115,13 +115,14 @@ def is_ready(pod: Object) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def sandbox_world(folder: Path) -> AsyncIterator[World]:
-    """The sandbox API in this process, without any controllers."""
+async def sandbox_world(folder: Path, *, mounts: bool = True) -> AsyncIterator[World]:
+    """The sandbox API in this process, without any controllers; on request on a machine that allows no mounts."""
     clock, entropy = SystemClock(), Entropy()
     api = ApiServer(clock, entropy, tokens={"admin": ADMIN})
     credentials = Credentials(FixedCredential(Credential(bearer("admin"))), clock)
     client = KubeClient(AuthenticatedTransport(api, credentials))
     async with Supervisor(str(folder)) as supervisor:
+        supervisor.mounts = supervisor.mounts and mounts
         runtime = ProcessRuntime(folder, supervisor, clock)
         fleet = Fleet(client, runtime, clock=clock, entropy=entropy)
         api.introduce_kubelet(NodeLogs(fleet.open_log))

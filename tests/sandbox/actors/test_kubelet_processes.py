@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from mooring.kube.errors import BadRequest
 from mooring.kube.resources import CONFIGMAPS, LEASES, NODES, PODS
+from mooring.sandbox.actors.runtime.logs import LogRequest
 from tests.sandbox.actors.node_worlds import (
     World,
     container_state,
@@ -385,3 +387,50 @@ def test_a_pod_recreated_under_its_name_is_another_pod(tell: Tell) -> None:
         assert await world.until_log("twin", "two") == "two\n"
 
     tell(story)
+
+
+def test_where_mounts_are_not_allowed_volumes_are_links_below_mooring_root(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with sandbox_world(tmp_path, mounts=False) as world:
+            volumes = [{"name": "work", "emptyDir": {}}]
+            mounts = [{"name": "work", "mountPath": "/deep/work"}]
+            script = "echo $MOORING_MOUNTS; echo x > $MOORING_ROOT/deep/work/file; ls /deep || echo no such folder"
+            container = shell(script, volumeMounts=mounts)
+            await world.create_pod("linked", container, restartPolicy="Never", volumes=volumes)
+            pod = await world.until("linked", phase("Succeeded"))
+            log = await world.log("linked")
+            folder = tmp_path / "node-1" / "pods" / pod["metadata"]["uid"] / "volumes" / "work"
+            assert f'"/deep/work": "{folder}"' in log
+            assert "no such folder" in log
+            assert (folder / "file").read_text() == "x\n"
+
+    asyncio.run(main())
+
+
+def test_the_kubelet_follows_a_log_until_the_container_ends(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with sandbox_world(tmp_path) as world:
+            await world.create_pod(
+                "talker", shell("for i in 1 2 3; do echo $i; sleep 0.2; done"), restartPolicy="Never"
+            )
+            await world.until("talker", lambda pod: "running" in container_state(pod))
+            chunks = await world.fleet.open_log("test", "talker", "app", LogRequest(follow=True))
+            assert b"".join([chunk async for chunk in chunks]) == b"1\n2\n3\n"
+
+    asyncio.run(main())
+
+
+def test_a_log_that_cannot_be_is_told_why(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with sandbox_world(tmp_path) as world:
+            await world.create_pod("waiting", {"image": "example.invalid/app", "command": ["true"]})
+            await world.until("waiting", waiting("ImagePullBackOff"))
+            told = 'container "app" in pod "waiting" is waiting to start: ImagePullBackOff'
+            with pytest.raises(BadRequest, match=told):
+                await world.log("waiting")
+            await world.create_pod("first", shell("exec sleep 60"))
+            await world.until("first", is_ready)
+            with pytest.raises(BadRequest, match='previous terminated container "app" in pod "first" not found'):
+                await world.log("first", previous=True)
+
+    asyncio.run(main())

@@ -51,7 +51,6 @@ class ControlPlane:
     kubeconfig: Path
     authority: Path
     kubelet_server: KeyPair  # what a kubelet's log server shows; the API server checks it
-    kubelet_client_authority: Path
     logs: Path
     pids: dict[str, int]
 
@@ -101,7 +100,8 @@ class _Launch:
         self._logs = folder / "logs"
         self._logs.mkdir(exist_ok=True)
         self._credentials = components.issue_credentials(Authority(folder / "pki", clock.now()))
-        self._token = _kept_token(folder / "pki" / "tokens.csv", entropy)
+        self._tokens = folder / "pki" / "tokens.csv"
+        self._token = _kept_token(self._tokens, entropy)
         self._processes: dict[str, Process] = {}
         self._deadline = clock.monotonic() + options.start_deadline_seconds
 
@@ -118,38 +118,38 @@ class _Launch:
     async def _run_once(self, ports: Ports) -> ControlPlane:
         credentials, binaries, options = self._credentials, self._binaries, self._options
         url = f"https://127.0.0.1:{ports.apiserver}"
-        for name, client in (
-            ("controller-manager", credentials.controller_manager),
-            ("scheduler", credentials.scheduler),
-        ):
-            access = ClusterAccess(url, credentials.authority.certificate, client=client)
-            write_kubeconfig(self._folder / "pki" / f"{name}.kubeconfig", access)
         await self._spawn("etcd", components.etcd_command(binaries, ports, credentials, self._folder / "etcd"))
-        tokens = self._folder / "pki" / "tokens.csv"
-        await self._spawn("kube-apiserver", components.apiserver_command(binaries, ports, credentials, tokens, options))
-        kubeconfig = self._folder / "kubeconfig"
-        write_kubeconfig(kubeconfig, ClusterAccess(url, credentials.authority.certificate, self._token))
+        apiserver = components.apiserver_command(binaries, ports, credentials, self._tokens, options)
+        await self._spawn("kube-apiserver", apiserver)
         async with _session(credentials, self._token) as session:
             await self._await_answer(session, f"{url}/readyz", "kube-apiserver")
-            manager = self._folder / "pki" / "controller-manager.kubeconfig"
-            scheduler = self._folder / "pki" / "scheduler.kubeconfig"
-            await self._spawn(
-                "kube-controller-manager",
-                components.controller_manager_command(binaries, credentials, manager, options),
-            )
-            await self._spawn("kube-scheduler", components.scheduler_command(binaries, scheduler, options))
+            kubeconfig = self._kubeconfig("controller-manager", url, credentials.controller_manager)
+            manager = components.controller_manager_command(binaries, credentials, kubeconfig, options)
+            await self._spawn("kube-controller-manager", manager)
+            kubeconfig = self._kubeconfig("scheduler", url, credentials.scheduler)
+            await self._spawn("kube-scheduler", components.scheduler_command(binaries, kubeconfig, options))
             account = f"{url}/api/v1/namespaces/default/serviceaccounts/default"
             await self._await_answer(session, account, "kube-controller-manager")
+        return self._plane(url)
+
+    def _plane(self, url: str) -> ControlPlane:
+        authority = self._credentials.authority.certificate
+        kubeconfig = self._folder / "kubeconfig"
+        write_kubeconfig(kubeconfig, ClusterAccess(url, authority, self._token))
         return ControlPlane(
             url=url,
             token=self._token,
             kubeconfig=kubeconfig,
-            authority=credentials.authority.certificate,
-            kubelet_server=credentials.kubelet_server,
-            kubelet_client_authority=credentials.authority.certificate,
+            authority=authority,
+            kubelet_server=self._credentials.kubelet_server,
             logs=self._logs,
             pids={name: process.pid for name, process in self._processes.items()},
         )
+
+    def _kubeconfig(self, name: str, url: str, client: KeyPair) -> Path:
+        path = self._folder / "pki" / f"{name}.kubeconfig"
+        write_kubeconfig(path, ClusterAccess(url, self._credentials.authority.certificate, client=client))
+        return path
 
     async def stop(self) -> None:
         """Ask, then insist; etcd last, for the others still write to it."""
@@ -227,9 +227,8 @@ def _choose_ports(folder: Path, wanted: int) -> Ports:
     kept: dict[str, int] = json.loads(file.read_text()) if file.exists() else {}
     if wanted:
         kept["apiserver"] = wanted
-    sockets = [
-        _bound(kept.get(name, 0), name == "apiserver" and bool(wanted)) for name in ("apiserver", "etcd", "etcd_peer")
-    ]
+    sockets = [_bound(kept.get("apiserver", 0), required=bool(wanted))]
+    sockets += [_bound(kept.get(name, 0), required=False) for name in ("etcd", "etcd_peer")]
     ports = Ports(*(held.getsockname()[1] for held in sockets))
     for held in sockets:
         held.close()
@@ -237,7 +236,7 @@ def _choose_ports(folder: Path, wanted: int) -> Ports:
     return ports
 
 
-def _bound(port: int, required: bool) -> socket.socket:
+def _bound(port: int, *, required: bool) -> socket.socket:
     held = socket.socket()
     held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -2,7 +2,7 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring.clock import Entropy
@@ -216,6 +216,7 @@ EVENTS = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(history=EVENTS, data=st.data())
 def test_however_often_old_news_comes_again_the_newest_state_stays(history: Any, data: st.DataObject) -> None:
     """A true history, in order, with any earlier event repeated anywhere, ends in the state of the true history."""

@@ -1,9 +1,10 @@
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from mooring.kube.transport import Response
+from mooring.kube.transport import Request, Response
 from mooring.sandbox.faults import (
     Answer,
     CutStream,
@@ -93,7 +94,25 @@ async def test_a_watch_that_stays_silent_keeps_its_error_and_age_visible() -> No
             ages.append(world.reflector.health.last_event_age_seconds)
         assert ages == sorted(ages)
         assert ages[-1] > 1100
-        assert world.reflector.health.silences >= 6
+        assert world.reflector.health.silences == 8  # each left after 150 s, without a further wait
+
+
+@in_virtual_time
+async def test_a_watch_that_outlives_its_end_is_left() -> None:
+    world = World()
+    send = world.api.send
+
+    async def send_without_end(request: Request) -> Response:
+        query = tuple((key, "999999" if key == "timeoutSeconds" else value) for key, value in request.query)
+        return await send(dataclasses.replace(request, query=query))
+
+    world.api.send = send_without_end  # type: ignore[method-assign]
+    async with world.synced():
+        for _ in range(70):
+            world.api.put("a")
+            await world.clock.sleep(20)
+        assert 3 <= len(world.api.watches) <= 5
+        assert world.held == world.true
 
 
 @in_virtual_time
@@ -118,6 +137,7 @@ async def test_events_that_come_again_and_late_are_ignored() -> None:
         await world.clock.sleep(1)
         assert world.held == world.true
         assert len(world.changes) == 47
+        assert world.reflector.resource_version == str(world.api.version)
         assert len(world.api.lists) == 1
 
 
@@ -173,6 +193,13 @@ async def test_a_version_ahead_of_the_server_means_wait_and_list() -> None:
         world.api.put("a")
         await world.clock.sleep(1)
         assert world.held == world.true
+
+
+@in_virtual_time
+async def test_a_version_that_the_server_does_not_understand_means_list() -> None:
+    async with World(Rule(Answer(400, "BadRequest"), watch=True, times=1)).synced() as world:
+        await world.clock.sleep(10)
+        assert len(world.api.lists) == 2
 
 
 @pytest.mark.parametrize("status", [429, 503])

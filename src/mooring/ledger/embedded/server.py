@@ -18,7 +18,7 @@ from mooring.ledger.embedded.account import server_account
 from mooring.ledger.embedded.binaries import find_binaries
 from mooring.ledger.embedded.folder import DATABASE, USER, ServerFolder
 from mooring.ledger.errors import translated
-from mooring.model.errors import Misconfigured, Unavailable
+from mooring.model.errors import Misconfigured, MooringError, Unavailable
 
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 _START_SECONDS = 30.0  # a crash recovery on a slow disk included
@@ -114,7 +114,7 @@ class EmbeddedServer:
             await self._clock.sleep(pause_seconds)
             try:
                 await self._run()
-            except (Unavailable, OSError) as error:
+            except (MooringError, OSError) as error:
                 # The dead server's sessions may still hold its memory: they notice its end within a moment.
                 structlog.get_logger().warning("embedded PostgreSQL does not start, trying again", error=str(error))
                 pause_seconds = min(max(pause_seconds * 2, 0.2), _LONGEST_PAUSE_SECONDS)

@@ -16,11 +16,14 @@ from mooring.control.claiming.ready import ReadyIndex
 from mooring.control.claiming.stamping import Stamper
 from mooring.control.claiming.waiting import Waiting
 from mooring.control.fleet import Fleet, is_fresh
+from mooring.control.housekeeping import Housekeeping
 from mooring.control.leadership import Leadership
 from mooring.control.loop import ReconcileLoop
 from mooring.control.metrics import CACHE_FRESH, CACHE_OBJECTS, LEADING
 from mooring.control.pools import PoolReconciler
 from mooring.control.reading import ReadSide
+from mooring.control.reaping import Activity, Reaping
+from mooring.control.remedies import Remedies
 from mooring.control.switches import Switches
 from mooring.control.timeouts import Timeouts, assert_order
 from mooring.kube.client import KubeClient
@@ -42,6 +45,7 @@ class Surroundings:
     entropy: Entropy
     replica_id: str
     minter: Minter
+    activity: Activity
     address: str = ""
 
 
@@ -66,6 +70,11 @@ class Mooring:
         bells = Bells()
         self.desk = ClaimDesk(ledger, self.fleet, self._ready, handover, ending, bells, clock, entropy)
         self._waiting = Waiting(ledger, self.fleet, self._ready, handover, ending, bells, clock)
+        remedies = Remedies(client, ledger, stamper, ending, clock, entropy, given.replica_id)
+        self._reaping = Reaping(
+            client, ledger, self.fleet, self.switches, remedies, given.activity, self._may_act, clock
+        )
+        self._housekeeping = Housekeeping(ledger, self._may_act, clock)
         self._pool_loop = ReconcileLoop("pools", self._pools.reconcile, self._may_act, clock, entropy)
         self.fleet.subscribe(self._on_change)
         self.fleet.subscribe_workers(self._ready.update)
@@ -80,6 +89,8 @@ class Mooring:
             group.create_task(self.switches.run())
             group.create_task(self._pool_loop.run())
             group.create_task(self._waiting.run())
+            group.create_task(self._reaping.run())
+            group.create_task(self._housekeeping.run())
 
     async def stop(self) -> None:
         """Finish passes under way and hand over."""

@@ -19,6 +19,7 @@ from mooring.kube.views import Pod
 from mooring.ledger.twin import MemoryLedger, MemoryStore
 from mooring.model.claim import Claim
 from mooring.model.pool import Pool
+from mooring.model.worker import Worker
 from mooring.sandbox.actors.kubelet.machine import NodeTemplate
 from mooring.sandbox.actors.runtime.script import Script, scripts_from
 from mooring.sandbox.cluster import Sandbox, virtual_sandbox
@@ -67,6 +68,17 @@ class Mint:
 
 
 @dataclass(slots=True)
+class Words:
+    """What workers say of themselves, by name; silent ones are unknown."""
+
+    said: dict[str, bool] = field(default_factory=dict)
+    otherwise: bool | None = None
+
+    def executing(self, worker: Worker) -> bool | None:
+        return self.said.get(worker.name, self.otherwise)
+
+
+@dataclass(slots=True)
 class Replica:
     """A control plane that runs, and everything it called."""
 
@@ -96,6 +108,7 @@ class Harbour:
         self.entropy = entropy
         self.store = MemoryStore()
         self.mint = Mint()
+        self.words = Words()
         self.witness = Witness()
         self.replicas: list[Replica] = []
 
@@ -104,7 +117,7 @@ class Harbour:
         process = Process()
         transport = FaultyTransport(self.sandbox.transport, Plan(rules), self.clock, self.entropy, process)
         ledger = MemoryLedger(self.store, clock=self.clock, entropy=self.entropy)
-        given = Surroundings(KubeClient(transport), ledger, self.clock, self.entropy, name, self.mint)
+        given = Surroundings(KubeClient(transport), ledger, self.clock, self.entropy, name, self.mint, self.words)
         mooring = Mooring(given)
         replica = Replica(mooring, process, transport, asyncio.create_task(mooring.run()))
         self.replicas.append(replica)

@@ -10,6 +10,7 @@ from mooring.api.hosting import bind
 from mooring.app import Surroundings
 from mooring.cli.process import configure_logs, replica_name, run_process, stop_on_signals
 from mooring.clock import Clock, Entropy, SystemClock
+from mooring.control.claiming.activity import PolledActivity
 from mooring.control.claiming.minting import WebhookMinter
 from mooring.kube.client import KubeClient
 from mooring.kube.connection import Target, connect, in_cluster_target, runs_in_cluster
@@ -43,7 +44,9 @@ async def _serve(settings: Settings) -> None:
         address = f"http://{settings.host}:{listener.getsockname()[1]}"
         minter = WebhookMinter()
         stack.push_async_callback(minter.close)
-        given = Surroundings(client, ledger, clock, entropy, replica_name(settings.replica), minter, address)
+        given = Surroundings(
+            client, ledger, clock, entropy, replica_name(settings.replica), minter, PolledActivity(clock), address
+        )
         await run_process(given, access, listener, stop, lambda: _tell(address))
 
 

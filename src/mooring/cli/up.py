@@ -14,6 +14,7 @@ from mooring.cli.demo import demo_nodes, start_demo
 from mooring.cli.installing import install_crds
 from mooring.cli.process import configure_logs, replica_name, run_process, stop_on_signals
 from mooring.clock import Clock, Entropy, SystemClock
+from mooring.control.claiming.activity import PolledActivity
 from mooring.control.claiming.minting import WebhookMinter
 from mooring.kube.client import KubeClient
 from mooring.kube.connection import connect
@@ -66,7 +67,7 @@ async def _up(options: UpOptions) -> None:
             await start_demo(client)
         minter = WebhookMinter()
         stack.push_async_callback(minter.close)
-        given = Surroundings(client, ledger, clock, entropy, replica_name(""), minter, url)
+        given = Surroundings(client, ledger, clock, entropy, replica_name(""), minter, PolledActivity(clock), url)
         access = Access(token, open_pages=True)
 
         def ready() -> None:

@@ -14,11 +14,13 @@ from mooring.kube import views
 from mooring.kube.cache import Change
 from mooring.kube.client import KubeClient
 from mooring.kube.reflector import Reflector, ReflectorHealth
-from mooring.kube.resources import NODES, PODS, WORKERPOOLS
-from mooring.model.names import POOL
+from mooring.kube.resources import NODES, PODS, SERVICEACCOUNTS, WORKERPOOLS
+from mooring.model.names import POOL, WORKER
 from mooring.model.node import Node
 from mooring.model.pool import Pool
 from mooring.model.worker import Worker
+
+_MOST_DEPARTED = 10_000
 
 OnChange = Callable[[str, str], None]  # kind ("pool", "worker", "node") and key
 
@@ -30,7 +32,14 @@ class Fleet:
         self._pods = Reflector(client, PODS, clock=clock, entropy=entropy, label_selector=POOL)
         self._nodes = Reflector(client, NODES, clock=clock, entropy=entropy)
         self._pools = Reflector(client, WORKERPOOLS, clock=clock, entropy=entropy)
-        self._reflectors: dict[str, Reflector[Any]] = {"pods": self._pods, "nodes": self._nodes, "pools": self._pools}
+        self._accounts = Reflector(client, SERVICEACCOUNTS, clock=clock, entropy=entropy, label_selector=WORKER)
+        self._departed: dict[str, None] = {}  # uids of workers seen leaving, the latest last
+        self._reflectors: dict[str, Reflector[Any]] = {
+            "pods": self._pods,
+            "nodes": self._nodes,
+            "pools": self._pools,
+            "accounts": self._accounts,
+        }
         self._workers: dict[str, dict[str, Worker]] = {}  # pool key -> uid -> worker
         self._nodes_by_name: dict[str, Node] = {}
         self._pools_by_key: dict[str, Pool] = {}
@@ -106,6 +115,16 @@ class Fleet:
         return self._workers
 
     @property
+    def departed(self) -> frozenset[str]:
+        """Uids of workers that this replica saw leave, lately."""
+        return frozenset(self._departed)
+
+    @property
+    def accounts(self) -> tuple[views.ServiceAccount, ...]:
+        """The per-worker ServiceAccounts."""
+        return self._accounts.cache.values()
+
+    @property
     def nodes(self) -> Mapping[str, Node]:
         return self._nodes_by_name
 
@@ -116,6 +135,9 @@ class Fleet:
         worker = worker_from_pod(change.new) if change.new is not None else None
         if worker is None:
             self._workers.get(key, {}).pop(pod.metadata.uid, None)
+            self._departed[pod.metadata.uid] = None
+            if len(self._departed) > _MOST_DEPARTED:
+                del self._departed[next(iter(self._departed))]
         else:
             self._workers.setdefault(key, {})[worker.uid] = worker
         self._tell("worker", key)

@@ -14,8 +14,6 @@ from mooring.ledger.port import Ledger
 from mooring.model import names
 from mooring.model.audit import AuditEntry, AuditOutcome, Subject
 from mooring.model.claim import Claim, ClaimState, Outcome
-from mooring.model.errors import Unavailable
-from mooring.model.pool import Pool
 
 log = structlog.get_logger()
 
@@ -52,15 +50,15 @@ class Ending:
             await self._let_go(claim, keep=returned)
         return outcome
 
-    async def fail(self, pool: Pool, claim: Claim, reason: str) -> None:
-        """The hand-over failed before the work began: un-stamp at once, then end the row."""
-        try:
-            await self._let_go(claim, keep=True)
-            await self._ledger.claims.end(
-                claim.id, claim.epoch, ClaimState.FAILED, now=self._clock.now(), reason=reason
-            )
-        except (KubeError, Unavailable) as error:
-            log.warning("a failed claim is left to the invariants", claim=claim.id, error=error.message)
+    async def fail(self, claim: Claim, reason: str) -> tuple[AuditOutcome, str]:
+        """The work never began: un-stamp the worker at once, then end the row."""
+        await self._let_go(claim, keep=True)
+        outcome = await self._ledger.claims.end(
+            claim.id, claim.epoch, ClaimState.FAILED, now=self._clock.now(), reason=reason
+        )
+        if outcome.applied:
+            return AuditOutcome.DONE, ""
+        return AuditOutcome.SKIPPED, f"the ledger said {outcome.verdict.value}"
 
     async def _let_go(self, claim: Claim, *, keep: bool) -> None:
         """The worker's side. A worker that others still use is left alone."""

@@ -12,7 +12,7 @@ from mooring.control.claiming.stamping import Stamped, Stamper
 from mooring.kube.errors import KubeError
 from mooring.ledger.port import Ledger
 from mooring.model.claim import Claim, Verdict, WorkerSlot
-from mooring.model.errors import Unavailable
+from mooring.model.errors import MooringError, Unavailable
 from mooring.model.pool import Pool
 
 log = structlog.get_logger()
@@ -44,7 +44,7 @@ class Handover:
             payload = await self._minter.mint(pool, claim)
         except (KubeError, MintFailed) as error:
             # A healthy worker rejoins the pool at once: no reaper, no respawn (leaked-stamps).
-            await self._ending.fail(pool, claim, error.message)
+            await self._fail(claim, error.message)
             raise
         outcome = await self._ledger.claims.mark_running(
             claim.id,
@@ -54,6 +54,12 @@ class Handover:
             announce=pool.spec.dispatch == "Poll",
         )
         return outcome.require()
+
+    async def _fail(self, claim: Claim, reason: str) -> None:
+        try:
+            await self._ending.fail(claim, reason)
+        except MooringError as error:
+            log.warning("a failed claim is left to the invariants", claim=claim.id, error=error.message)
 
     async def _stamp(self, pool: Pool, claim: Claim, place: Place) -> tuple[Claim, Place]:
         while True:

@@ -1,0 +1,39 @@
+"""Whether a worker executes something: what it said itself when it last asked for work, or that it never started."""
+
+from dataclasses import dataclass
+
+from mooring.clock import Clock
+from mooring.model.worker import Worker
+
+FRESH_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    executing: bool
+    heard_at: float
+
+
+class PolledActivity:
+    """What workers said when they polled. Silence is not idleness: it is unknown."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._words: dict[str, _Word] = {}
+
+    def hear(self, pod_uid: str, *, executing: bool) -> None:
+        """A worker said what it does."""
+        self._words[pod_uid] = _Word(executing, self._clock.monotonic())
+
+    def forget(self, pod_uid: str) -> None:
+        """The worker is gone."""
+        self._words.pop(pod_uid, None)
+
+    def executing(self, worker: Worker) -> bool | None:
+        """True or False as far as it is proven; None when it is not known."""
+        if worker.finished or worker.phase == "Pending":
+            return False
+        word = self._words.get(worker.uid)
+        if word is None or self._clock.monotonic() - word.heard_at > FRESH_SECONDS:
+            return None
+        return word.executing

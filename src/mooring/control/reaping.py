@@ -1,0 +1,220 @@
+"""The rounds: every rule between claims and workers is checked again and again, and healed when it is broken."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+import structlog
+
+from mooring.clock import Clock
+from mooring.control.fleet import Fleet
+from mooring.control.metrics import RAILS_HELD
+from mooring.control.remedies import Remedies
+from mooring.control.switches import Switches
+from mooring.kube.client import KubeClient
+from mooring.kube.errors import KubeError, ObjectNotFound
+from mooring.kube.resources import PODS
+from mooring.ledger.port import Ledger
+from mooring.ledger.records import InvariantCheck, LiveClaims
+from mooring.model.claim import Claim
+from mooring.model.errors import MooringError
+from mooring.model.worker import Worker
+from mooring.planning.claims import (
+    Account,
+    Act,
+    ClaimsSnapshot,
+    find_suspects,
+    plan_account_has_pod,
+    plan_claim_alive,
+    plan_claim_has_pod,
+    plan_claim_progresses,
+    plan_stamped_has_claim,
+)
+from mooring.planning.rails import World, apply_rails, compute_brakes
+
+log = structlog.get_logger()
+
+
+class Activity(Protocol):
+    """Whether a worker executes something, as it says itself."""
+
+    def executing(self, worker: Worker) -> bool | None:
+        """None: not known."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A planner, and how often it is asked."""
+
+    id: str
+    plan: Callable[[ClaimsSnapshot], list[Act]]
+    period_seconds: float
+    confirm_seconds: float
+
+
+RULES = (
+    Rule("claim-alive", plan_claim_alive, 5.0, 4.0),
+    Rule("claim-progresses", plan_claim_progresses, 5.0, 4.0),
+    Rule("claim-has-pod", plan_claim_has_pod, 5.0, 4.0),
+    Rule("stamped-has-claim", plan_stamped_has_claim, 60.0, 50.0),
+    Rule("account-has-pod", plan_account_has_pod, 60.0, 50.0),
+)
+
+
+@dataclass(slots=True)
+class _Memory:
+    """What is kept between two ticks of a rule; lost with the process, then confirmation starts again."""
+
+    due_at: float = float("-inf")
+    sightings: Mapping[str, datetime] = field(default_factory=dict)
+
+
+class Reaping:
+    """All rules, on the replica that leads."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        ledger: Ledger,
+        fleet: Fleet,
+        switches: Switches,
+        remedies: Remedies,
+        activity: Activity,
+        may_act: Callable[[], bool],
+        clock: Clock,
+    ) -> None:
+        self._client = client
+        self._ledger = ledger
+        self._fleet = fleet
+        self._switches = switches
+        self._remedies = remedies
+        self._activity = activity
+        self._may_act = may_act
+        self._clock = clock
+        self._incarnation = ledger.incarnation.id
+        self._highest_epoch = 0
+        self._memories = {rule.id: _Memory() for rule in RULES}
+
+    async def run(self) -> None:
+        """Until cancelled. A failed read skips the tick; it never counts as absence."""
+        shortest = min(rule.period_seconds for rule in RULES)
+        while True:
+            if self._may_act():
+                try:
+                    await self.tick()
+                except MooringError as error:
+                    log.warning("a round was skipped", error=error.message)
+            await self._clock.sleep(shortest)
+
+    async def tick(self) -> None:
+        """One look at the world, for every rule that is due."""
+        started = self._clock.monotonic()
+        due = [rule for rule in RULES if started >= self._memories[rule.id].due_at]
+        if not due:
+            return
+        workers = tuple(worker for of_pool in self._fleet.worker_pools.values() for worker in of_pool.values())
+        await self._observe_epochs(workers)
+        live = await self._ledger.claims.live()
+        snapshot = await self._look(workers, live)
+        checks = []
+        for rule in due:
+            self._memories[rule.id].due_at = started + rule.period_seconds
+            checks.append(await self._enforce(rule, snapshot, live))
+        await self._ledger.invariants.record(checks)
+
+    async def _observe_epochs(self, workers: Iterable[Worker]) -> None:
+        """Stamps witness a ledger that went back in time: an epoch it never issued disarms it (faults 40 and 42)."""
+        highest = max((worker.stamp.epoch for worker in workers if worker.stamp), default=0)
+        if highest > self._highest_epoch:
+            await self._ledger.meta.observe_epoch(highest, now=self._clock.now())
+            self._highest_epoch = highest
+
+    async def _look(self, workers: tuple[Worker, ...], live: LiveClaims) -> ClaimsSnapshot:
+        suspects = find_suspects(workers, live.claims)
+        rows = {suspect.stamp.claim: await self._row(suspect.stamp.claim) for suspect in suspects if suspect.stamp}
+        present = {worker.uid for worker in workers}
+        homeless = [claim for claim in live.claims if claim.pod_uid is not None and claim.pod_uid not in present]
+        absent = await asyncio.gather(*(self._is_absent(claim) for claim in homeless))
+        return ClaimsSnapshot(
+            now=self._clock.now(),
+            workers=workers,
+            claims=live.claims,
+            executing={suspect.uid: self._activity.executing(suspect) for suspect in suspects},
+            stamped_claims=rows,
+            absent_pods=frozenset(c.pod_uid for c, gone in zip(homeless, absent, strict=True) if gone and c.pod_uid),
+            departed_pods=self._fleet.departed,
+            accounts=await self._accounts(workers),
+        )
+
+    async def _row(self, claim_id: str) -> Claim | None:
+        return await self._ledger.claims.get(claim_id) if claim_id else None
+
+    async def _is_absent(self, claim: Claim) -> bool:
+        """Only a live 404, or another uid under that name, proves absence (rule 13)."""
+        if claim.pod_name is None:
+            return False
+        try:
+            pod = await self._client.get(PODS, claim.pod_name, claim.namespace)
+        except ObjectNotFound:
+            return True
+        except KubeError:
+            return False
+        return pod.metadata.uid != claim.pod_uid
+
+    async def _accounts(self, workers: Iterable[Worker]) -> tuple[Account, ...]:
+        present = {(worker.namespace, worker.name) for worker in workers}
+        accounts = []
+        for view in self._fleet.accounts:
+            meta = view.metadata
+            if (meta.namespace, meta.name) in present or meta.creation_timestamp is None:
+                continue
+            absent = await self._pod_absent(meta.namespace, meta.name)
+            accounts.append(Account(meta.namespace, meta.name, meta.uid, meta.creation_timestamp, absent))
+        return tuple(accounts)
+
+    async def _pod_absent(self, namespace: str, name: str) -> bool:
+        try:
+            await self._client.get(PODS, name, namespace)
+        except ObjectNotFound:
+            return True
+        except KubeError:
+            return False
+        return False
+
+    async def _enforce(self, rule: Rule, snapshot: ClaimsSnapshot, live: LiveClaims) -> InvariantCheck:
+        memory = self._memories[rule.id]
+        acts = rule.plan(snapshot)
+        now = self._clock.now()
+        verdict = apply_rails(
+            acts, memory.sightings, now, self._brakes(rule, snapshot, live), confirm_seconds=rule.confirm_seconds
+        )
+        found = sum(act.key not in memory.sightings for act in acts)
+        RAILS_HELD.labels(rule.id).set(len(verdict.held))
+        healed = []
+        for act in verdict.allowed:
+            if await self._remedies.apply(act):
+                healed.append((now - verdict.sightings[act.key]).total_seconds())
+        memory.sightings = verdict.sightings
+        evidence = {"subject": acts[0].subject.name, **acts[0].evidence} if acts else None
+        return InvariantCheck(
+            id=rule.id, at=now, broken=len(acts) - len(healed), found=found, healed=tuple(healed), evidence=evidence
+        )
+
+    def _brakes(self, rule: Rule, snapshot: ClaimsSnapshot, live: LiveClaims) -> tuple[str, ...]:
+        nodes = self._fleet.nodes.values()
+        brakes = compute_brakes(
+            World(
+                caches_fresh=self._fleet.fresh,
+                nodes_total=len(self._fleet.nodes),
+                nodes_ready=sum(node.ready for node in nodes),
+                incarnation_expected=self._incarnation,
+                incarnation_seen=live.incarnation if live.armed else "",
+                paused=self._switches.why_paused(rule.id),
+            )
+        )
+        if snapshot.claims and not snapshot.workers:
+            return (*brakes, f"no worker is seen at all, though {len(snapshot.claims)} claims are live")
+        return brakes

@@ -54,6 +54,7 @@ class LogFile:
 
 
 def _now() -> str:
+    """The machine's time: the supervisor is a process of its own and knows no other clock."""
     nanoseconds = time.time_ns()
     moment = datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{nanoseconds % 1_000_000_000:09d}Z"

@@ -189,11 +189,9 @@ class BudgetController:
             self._tell(budget, "Normal", "NoPods", "No matching pods found")
         now = self._clock.now()
         disrupted = live_disruptions(budget, lambda name: self._informers.pods.cache.get(key[0], name), now)
-        failure: NotFound | None = None
         try:
             expected = expect(budget, len(members), await self._scale(budget, members))
         except NotFound as error:
-            failure = error
             message = f"Failed to calculate the number of expected pods: {error.message}"
             self._tell(budget, "Warning", "CalculateExpectedPodCountFailed", message)
             status = failed_status(budget, error.message, now)
@@ -201,8 +199,6 @@ class BudgetController:
             status = compute_status(budget, len(self._healthy.get(key, ())), disrupted, expected, now)
         if status != status_of(budget):
             await self._write(budget, status)
-        if failure is not None:
-            raise failure
         return next_check(budget, disrupted, now)
 
     async def _write(self, budget: Object, status: Object) -> None:
@@ -261,6 +257,8 @@ def _with_condition(
     stamp = format_time(now)
     if old is not None and old.get("status") == status:
         stamp = old.get("lastTransitionTime", stamp)
-    new = {"type": "DisruptionAllowed", "status": status, "reason": reason, "message": message}
+    new: Object = {"type": "DisruptionAllowed", "status": status, "reason": reason, "message": message}
+    if generation:
+        new["observedGeneration"] = generation
     others = [one for one in current if one.get("type") != "DisruptionAllowed"]
-    return [*others, {**new, "observedGeneration": generation, "lastTransitionTime": stamp}]
+    return [*others, {**new, "lastTransitionTime": stamp}]

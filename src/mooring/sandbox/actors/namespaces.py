@@ -27,6 +27,7 @@ from mooring.sandbox.actors.pods import is_finished
 
 _FINALIZER = "kubernetes"
 _FINALIZERS_ESTIMATE_SECONDS = 15.0
+_DELETION_DELAY_SECONDS = 5.0  # time for every API server to refuse what would be created meanwhile
 _NAMESPACES = NAMESPACES.raw()
 _PODS = PODS.raw()
 
@@ -97,7 +98,7 @@ class NamespaceController:
 
     def _on_namespace(self, change: Change[Object]) -> None:
         if change.new is not None and is_terminating(change.new):
-            self.loop.add(name_of(change.new))
+            self.loop.add_after(name_of(change.new), _DELETION_DELAY_SECONDS)
 
     async def _reconcile(self, name: str) -> float | None:
         try:

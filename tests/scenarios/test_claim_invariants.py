@@ -5,8 +5,9 @@ import contextlib
 
 from mooring.kube.resources import PODS, SERVICEACCOUNTS
 from mooring.ledger.records import AuditFilter
+from mooring.ledger.twin import MemoryLedger
 from mooring.model import names
-from mooring.model.claim import ClaimState
+from mooring.model.claim import ClaimState, NewClaim, WorkerSlot
 from mooring.model.wish import Wish
 from mooring.sandbox.faults import Crash, Rule
 from tests.scenarios.harbour import NAMESPACE, Harbour, harbour, play
@@ -19,11 +20,17 @@ async def _stamped(world: Harbour) -> set[str]:
 
 
 async def _leak(world: Harbour, count: int) -> None:
-    """Stamps that nobody's claim stands behind, as a control plane killed in mid-dispatch leaves them."""
+    """Stamps that no live claim stands behind, as a control plane killed in mid-dispatch leaves them."""
+    ledger = MemoryLedger(world.store, clock=world.clock, entropy=world.entropy)
     for pod in (await world.pods())[:count]:
-        annotations = {names.CLAIM: "gone", names.EPOCH: "1", names.STAMPED_AT: _now(world)}
+        now, meta = world.clock.now(), pod.metadata
+        new = NewClaim(id=world.entropy.uuid(), namespace=NAMESPACE, pool="linux", owner="ghost", ttl_seconds=60)
+        admission = await ledger.claims.insert_claimed(new, WorkerSlot(meta.name, meta.uid), now=now)
+        claim = admission.require()
+        annotations = {names.CLAIM: claim.id, names.EPOCH: str(claim.epoch), names.STAMPED_AT: _now(world)}
         patch = {"metadata": {"labels": {names.OWNER: "ghost", names.BUSY: "true"}, "annotations": annotations}}
-        await world.client.merge_patch(PODS, pod.metadata.name, patch, NAMESPACE)
+        await world.client.merge_patch(PODS, meta.name, patch, NAMESPACE)
+        await ledger.claims.end(claim.id, claim.epoch, ClaimState.FAILED, now=now, reason="the dispatcher died")
 
 
 def _now(world: Harbour) -> str:
@@ -194,5 +201,22 @@ def test_an_account_without_its_worker_is_deleted():
                 return len(left.items) == 1 and len(await world.pods()) == 1
 
             await world.until(one_left, 900, "one account")
+
+    play(scenario)
+
+
+def test_a_stamp_with_an_epoch_that_the_ledger_never_issued_disarms_every_rule_that_trusts_its_rows():
+    async def scenario():
+        async with harbour() as world:
+            world.start()
+            await world.pool(warm=1, max=1)
+            await world.until_idle(1)
+            world.words.otherwise = False
+            pod = (await world.pods())[0]
+            annotations = {names.CLAIM: "lost", names.EPOCH: "999", names.STAMPED_AT: _now(world)}
+            patch = {"metadata": {"labels": {names.OWNER: "acme"}, "annotations": annotations}}
+            await world.client.merge_patch(PODS, pod.metadata.name, patch, NAMESPACE)
+            await world.clock.sleep(3600)
+            assert await _stamped(world) == {pod.metadata.name}
 
     play(scenario)

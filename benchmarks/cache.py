@@ -14,7 +14,7 @@ import asyncio
 import json
 import statistics
 import sys
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,7 +94,7 @@ async def fill(client: KubeClient, pods: int) -> None:
     await in_parallel(write, range(pods))
 
 
-async def in_parallel(write, numbers: Iterable[int]) -> None:
+async def in_parallel(write: Callable[[int], Awaitable[None]], numbers: Iterable[int]) -> None:
     left = iter(numbers)
 
     async def worker() -> None:

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 import tracemalloc
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -179,7 +179,7 @@ async def kr8s(kubeconfig: str, meter: Meter) -> None:
             return
 
 
-CONTENDERS: dict[str, Callable[[str, Meter], Awaitable[None]]] = {
+CONTENDERS: dict[str, Callable[[str, Meter], Coroutine[Any, Any, None]]] = {
     "mooring": mooring,
     "lightkube": lightkube,
     "kubernetes": official,
@@ -190,7 +190,7 @@ CONTENDERS: dict[str, Callable[[str, Meter], Awaitable[None]]] = {
 
 def main() -> None:
     name, kubeconfig, expected, events, traced = sys.argv[1:]
-    asyncio.run(CONTENDERS[name](kubeconfig, Meter(int(expected), int(events), traced == "traced")))  # type: ignore[arg-type]
+    asyncio.run(CONTENDERS[name](kubeconfig, Meter(int(expected), int(events), traced == "traced")))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from mooring.sandbox.actors.objects import Object, condition_is_true
 from mooring.sandbox.actors.runtime.script import ANNOTATION
 from mooring.sandbox.actors.runtime.simulated import SimulatedRuntime
 from mooring.sandbox.api.server import ADMIN, ApiServer
+from mooring.sandbox.faults import FaultyTransport, Plan
 from mooring.sandbox.virtual import VirtualLoop, run_virtual
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -52,6 +53,7 @@ class Cluster:
     fleet: Fleet
     controllers: Controllers
     counts: dict[str, int]
+    storms: dict[str, int]  # faults that hit the controllers, by name
 
     async def add_nodes(self, *names: str, template: NodeTemplate = NodeTemplate()) -> None:
         """Add nodes and wait until they take pods."""
@@ -132,20 +134,21 @@ class Cluster:
 
 
 @asynccontextmanager
-async def cluster(seed: int = 7) -> AsyncIterator[Cluster]:
-    """A running cluster without nodes."""
+async def cluster(seed: int = 7, storm: Plan = Plan()) -> AsyncIterator[Cluster]:
+    """A running cluster without nodes; the storm is between its controllers and its API."""
     clock = VirtualLoop.running().clock
     api = ApiServer(clock, Entropy(seed), tokens={"admin-token": ADMIN})
     administrator = _Administrator(api)
     client = KubeClient(administrator)
     entropy = Entropy(seed + 1)
-    controllers = Controllers(client, clock, entropy)
+    stormy = FaultyTransport(administrator, storm, clock, Entropy(seed + 3))
+    controllers = Controllers(KubeClient(stormy), clock, entropy)
     fleet = Fleet(client, SimulatedRuntime(clock), clock=clock, entropy=Entropy(seed + 2))
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(controllers.run()), group.create_task(fleet.run())]
         await controllers.wait_synced()
         await fleet.wait_synced()
-        yield Cluster(client, clock, entropy, fleet, controllers, administrator.counts)
+        yield Cluster(client, clock, entropy, fleet, controllers, administrator.counts, stormy.process.fired)
         for shared in controllers.informers.shared():
             assert shared.reflector.health.subscriber_failures == 0, shared.resource.plural
         for task in tasks:

@@ -16,6 +16,7 @@ from mooring.kube.client import KubeClient
 from mooring.kube.reflector import Reflector
 from mooring.kube.resources import NAMESPACES, PODS, WORKERPOOLS
 from mooring.kube.views import Pod
+from mooring.ledger.faults import Fault, FaultyLedger, LedgerCall
 from mooring.ledger.twin import MemoryLedger, MemoryStore
 from mooring.model.claim import Claim
 from mooring.model.pool import Pool
@@ -78,6 +79,28 @@ class Words:
         return self.said.get(worker.name, self.otherwise)
 
 
+LedgerFault = Callable[[LedgerCall], Fault]
+
+
+def no_fault(_: LedgerCall) -> Fault:
+    return Fault.NONE
+
+
+class SharedFate:
+    """A process that dies at its ledger is dead to its cluster too, and the other way round."""
+
+    def __init__(self, process: Process, fault: LedgerFault) -> None:
+        self._process = process
+        self._life = process.life
+        self.decide = fault
+
+    def check(self) -> None:
+        self._process.check(self._life)
+
+    def crash(self, call: LedgerCall) -> BaseException:
+        return self._process.crash(call.path)
+
+
 @dataclass(slots=True)
 class Replica:
     """A control plane that runs, and everything it called."""
@@ -85,6 +108,7 @@ class Replica:
     mooring: Mooring
     process: Process
     transport: FaultyTransport
+    ledger: FaultyLedger
     task: asyncio.Task[None]
 
     def pod_creates(self) -> int:
@@ -112,14 +136,15 @@ class Harbour:
         self.witness = Witness()
         self.replicas: list[Replica] = []
 
-    def start(self, name: str = "a", rules: Sequence[Rule] = ()) -> Replica:
-        """A control plane whose calls suffer the rules."""
+    def start(self, name: str = "a", rules: Sequence[Rule] = (), fault: LedgerFault = no_fault) -> Replica:
+        """A control plane whose calls to the cluster suffer the rules, and those to the ledger the fault."""
         process = Process()
         transport = FaultyTransport(self.sandbox.transport, Plan(rules), self.clock, self.entropy, process)
-        ledger = MemoryLedger(self.store, clock=self.clock, entropy=self.entropy)
+        inner = MemoryLedger(self.store, clock=self.clock, entropy=self.entropy)
+        ledger = FaultyLedger(inner, SharedFate(process, fault))
         given = Surroundings(KubeClient(transport), ledger, self.clock, self.entropy, name, self.mint, self.words)
         mooring = Mooring(given)
-        replica = Replica(mooring, process, transport, asyncio.create_task(mooring.run()))
+        replica = Replica(mooring, process, transport, ledger, asyncio.create_task(mooring.run()))
         self.replicas.append(replica)
         return replica
 

@@ -17,6 +17,7 @@ from mooring.model.errors import Forbidden, Misconfigured, Unauthorized
 
 COOKIE = "mooring_token"
 _OPEN = frozenset({"/healthz", "/readyz", "/metrics", "/openapi.json", "/docs", "/login"})
+_OWN_PROOF = frozenset({"/v1/dispatch", "/v1/dispatch/heartbeat", "/v1/dispatch/done"})  # workers show their own token
 _OWN_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _READING = frozenset({"GET", "HEAD"})
 
@@ -53,7 +54,7 @@ class Access:
     async def check(self, request: Request[Any, Any, Any]) -> None:
         """Raise unless the request may pass."""
         path = request.url.path
-        if path in _OPEN or path.startswith("/static/"):
+        if path in _OPEN or path in _OWN_PROOF or path.startswith("/static/"):
             return
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":

@@ -1,97 +1,24 @@
 """The routes of claims: ask, look, beat, release."""
 
-from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from litestar import delete, get, post
 from litestar.params import Parameter
 
-from mooring.api.given import GivenLedger
+from mooring.api.readmodels import ClaimItems, ClaimReading, ReadSide, read_claim, read_claims
 from mooring.api.reads import MOST_ROWS, PAGE_ROWS
 from mooring.control.claiming.desk import ClaimDesk
 from mooring.ledger.records import ClaimFilter
-from mooring.model.claim import Claim, ClaimState
+from mooring.model.claim import ClaimState
 from mooring.model.errors import InvalidInput
 from mooring.model.wish import Wish
-
-
-class WorkerOfClaim(msgspec.Struct, frozen=True):
-    """Where the session runs."""
-
-    name: str
-    uid: str
-    address: str
-
-
-class ClaimReading(msgspec.Struct, frozen=True, rename="camel"):
-    """A claim of the contract."""
-
-    id: str
-    epoch: int
-    state: str
-    namespace: str
-    pool: str
-    owner: str
-    worker: WorkerOfClaim | None
-    payload: dict[str, Any] | None
-    priority: int
-    retryable: bool
-    ttl_seconds: int
-    position: int | None
-    protected_until: datetime | None
-    created_at: datetime
-    claimed_at: datetime | None
-    running_at: datetime | None
-    heartbeat_at: datetime | None
-    ended_at: datetime | None
-    wait_until: datetime | None
-    rebinds: int
-    reason: str
-
-
-class ClaimItems(msgspec.Struct, frozen=True, rename="camel"):
-    """Newest first; `nextBefore` continues the list."""
-
-    items: list[ClaimReading]
-    total: int
-    next_before: int | None
 
 
 class Beat(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The body of a heartbeat."""
 
     epoch: int
-
-
-def read_claim(claim: Claim, position: int | None = None) -> ClaimReading:
-    """A row as claimers see it."""
-    worker = None
-    if claim.pod_name is not None and claim.pod_uid is not None:
-        worker = WorkerOfClaim(claim.pod_name, claim.pod_uid, claim.address)
-    return ClaimReading(
-        id=claim.id,
-        epoch=claim.epoch,
-        state=claim.state.value,
-        namespace=claim.namespace,
-        pool=claim.pool,
-        owner=claim.owner,
-        worker=worker,
-        payload=claim.payload,
-        priority=claim.priority,
-        retryable=claim.retryable,
-        ttl_seconds=claim.ttl_seconds,
-        position=position,
-        protected_until=claim.protected_until,
-        created_at=claim.created_at,
-        claimed_at=claim.claimed_at,
-        running_at=claim.running_at,
-        heartbeat_at=claim.heartbeat_at,
-        ended_at=claim.ended_at,
-        wait_until=claim.wait_until,
-        rebinds=claim.rebinds,
-        reason=claim.reason,
-    )
 
 
 @post("/v1/pools/{namespace:str}/{name:str}/claims", tags=["claims"], summary="Claim a worker", status_code=201)
@@ -102,7 +29,7 @@ async def create_claim(desk: ClaimDesk, namespace: str, name: str, data: Wish) -
 
 @get("/v1/claims", tags=["claims"], summary="Claims, newest first")
 async def list_claims(
-    ledger: GivenLedger,
+    reading: ReadSide,
     namespace: str | None = None,
     pool: str | None = None,
     owner: str | None = None,
@@ -112,8 +39,7 @@ async def list_claims(
 ) -> ClaimItems:
     """Claims by pool, owner or state (several with commas)."""
     which = ClaimFilter(namespace=namespace, pool=pool, owner=owner, states=_states(claim_state))
-    page = await ledger.claims.list(which, limit=limit, before_ticket=before)
-    return ClaimItems([read_claim(claim) for claim in page.items], page.total, page.next_ticket)
+    return await read_claims(reading, which, limit, before)
 
 
 def _states(text: str | None) -> frozenset[ClaimState] | None:

@@ -6,6 +6,7 @@ import msgspec
 import structlog
 from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
+from litestar.response import Redirect
 
 from mooring.model import errors
 
@@ -30,8 +31,10 @@ class ErrorBody(msgspec.Struct, frozen=True):
     detail: dict[str, Any] = {}
 
 
-def mooring_error(_: Request[Any, Any, Any], error: errors.MooringError) -> Response[ErrorBody]:
-    """Our own errors carry their code; the fix travels in the detail."""
+def mooring_error(request: Request[Any, Any, Any], error: errors.MooringError) -> Response[Any]:
+    """Our own errors carry their code; the fix travels in the detail. A browser that is not logged in is sent there."""
+    if isinstance(error, errors.Unauthorized) and "text/html" in request.headers.get("accept", ""):
+        return Redirect("/login", status_code=303)
     status = next((code for kind, code in _STATUS if isinstance(error, kind)), 502)
     detail = {**error.detail, **({"fix": error.fix} if error.fix else {})}
     return Response(ErrorBody(error.code, error.message, detail), status_code=status)

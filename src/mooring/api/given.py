@@ -5,6 +5,7 @@ from typing import Annotated, Any, Protocol
 from litestar.params import Dependency
 
 from mooring.clock import Clock, Entropy
+from mooring.control.claiming.desk import ClaimDesk
 from mooring.ledger.port import Ledger
 
 
@@ -18,6 +19,8 @@ class Readiness(Protocol):
         """Each cache and the ledger, with what is wrong with it."""
         ...
 
+
+__all__ = ["ClaimDesk", "GivenClock", "GivenEntropy", "GivenLedger", "GivenReadiness", "Readiness"]
 
 GivenClock = Annotated[Clock, Dependency(skip_validation=True)]
 GivenEntropy = Annotated[Entropy, Dependency(skip_validation=True)]

@@ -6,19 +6,25 @@ from typing import Any
 import msgspec
 
 from mooring.control.reading import InvariantReading, NodeReading, PoolReading, ReadSide, WorkerReading
-from mooring.ledger.records import AuditFilter
+from mooring.ledger.records import AuditFilter, ClaimFilter
 from mooring.model.audit import AuditRecord
+from mooring.model.claim import Claim, ClaimState
 
 __all__ = [
     "AuditFilter",
     "AuditItems",
     "AuditReading",
+    "ClaimFilter",
+    "ClaimItems",
+    "ClaimReading",
     "InvariantReading",
     "NodeReading",
     "PoolReading",
     "ReadSide",
     "WorkerReading",
     "read_audit",
+    "read_claim",
+    "read_claims",
 ]
 
 
@@ -50,6 +56,49 @@ class AuditItems(msgspec.Struct, frozen=True, rename="camel"):
     next_before: int | None
 
 
+class WorkerOfClaim(msgspec.Struct, frozen=True):
+    """Where the session runs."""
+
+    name: str
+    uid: str
+    address: str
+
+
+class ClaimReading(msgspec.Struct, frozen=True, rename="camel"):
+    """A claim of the contract."""
+
+    id: str
+    epoch: int
+    state: str
+    namespace: str
+    pool: str
+    owner: str
+    worker: WorkerOfClaim | None
+    payload: dict[str, Any] | None
+    priority: int
+    retryable: bool
+    ttl_seconds: int
+    position: int | None
+    protected_until: datetime | None
+    created_at: datetime
+    claimed_at: datetime | None
+    running_at: datetime | None
+    heartbeat_at: datetime | None
+    ended_at: datetime | None
+    wait_until: datetime | None
+    rebinds: int
+    reason: str
+    idempotency_key: str | None
+
+
+class ClaimItems(msgspec.Struct, frozen=True, rename="camel"):
+    """Newest first; `nextBefore` continues the list."""
+
+    items: list[ClaimReading]
+    total: int
+    next_before: int | None
+
+
 async def read_audit(reading: ReadSide, which: AuditFilter, limit: int, before: int | None) -> AuditItems:
     """A page of the audit trail."""
     page = await reading.audit(which, limit, before)
@@ -76,3 +125,41 @@ def _audit_reading(record: AuditRecord) -> AuditReading:
         error=record.error,
         completed_at=record.completed_at,
     )
+
+
+def read_claim(claim: Claim, position: int | None = None) -> ClaimReading:
+    """A row as claimers see it."""
+    worker = None
+    if claim.pod_name is not None and claim.pod_uid is not None:
+        worker = WorkerOfClaim(claim.pod_name, claim.pod_uid, claim.address)
+    return ClaimReading(
+        id=claim.id,
+        epoch=claim.epoch,
+        state=claim.state.value,
+        namespace=claim.namespace,
+        pool=claim.pool,
+        owner=claim.owner,
+        worker=worker,
+        payload=claim.payload,
+        priority=claim.priority,
+        retryable=claim.retryable,
+        ttl_seconds=claim.ttl_seconds,
+        position=position,
+        protected_until=claim.protected_until,
+        created_at=claim.created_at,
+        claimed_at=claim.claimed_at,
+        running_at=claim.running_at,
+        heartbeat_at=claim.heartbeat_at,
+        ended_at=claim.ended_at,
+        wait_until=claim.wait_until,
+        rebinds=claim.rebinds,
+        reason=claim.reason,
+        idempotency_key=claim.idempotency_key,
+    )
+
+
+async def read_claims(reading: ReadSide, which: ClaimFilter, limit: int, before: int | None) -> ClaimItems:
+    """A page of claims, those that wait with their place in the queue."""
+    page = await reading.claims(which, limit, before)
+    places = await reading.queue_places(claim for claim in page.items if claim.state is ClaimState.QUEUED)
+    return ClaimItems([read_claim(claim, places.get(claim.id)) for claim in page.items], page.total, page.next_ticket)

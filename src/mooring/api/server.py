@@ -16,15 +16,19 @@ from litestar.types import ControllerRouterHandler
 from mooring import __version__
 from mooring.api.auth import Access
 from mooring.api.claims import CLAIM_ROUTES
+from mooring.api.dispatch import DISPATCH_ROUTES
 from mooring.api.errors import http_error, mooring_error, unexpected_error
 from mooring.api.events import EventHub
 from mooring.api.given import Readiness
 from mooring.api.health import healthz, metrics, readyz
 from mooring.api.reads import get_pool, list_audit, list_invariants, list_nodes, list_pools, list_workers
 from mooring.api.streaming import stream_events
+from mooring.api.switchboard import Switchboard
 from mooring.api.switching import pause_invariant, resume_invariant
 from mooring.clock import Clock, Entropy
 from mooring.control.claiming.desk import ClaimDesk
+from mooring.control.claiming.dispatching import Dispatching
+from mooring.control.claiming.identity import WorkerIdentity
 from mooring.control.reading import ReadSide
 from mooring.control.switches import Switches
 from mooring.ledger.port import Ledger
@@ -47,6 +51,8 @@ class ApiParts:
 
     reading: ReadSide
     desk: ClaimDesk
+    identity: WorkerIdentity
+    dispatching: Dispatching
     switches: Switches
     ledger: Ledger
     readiness: Readiness
@@ -61,7 +67,9 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
     provided: dict[str, Any] = {
         "reading": parts.reading,
         "desk": parts.desk,
-        "switches": parts.switches,
+        "identity": parts.identity,
+        "dispatching": parts.dispatching,
+        "switchboard": Switchboard(parts.switches, parts.ledger, parts.clock, parts.entropy),
         "ledger": parts.ledger,
         "readiness": parts.readiness,
         "hub": parts.hub,
@@ -82,6 +90,7 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
             list_invariants,
             list_audit,
             *CLAIM_ROUTES,
+            *DISPATCH_ROUTES,
             stream_events,
             pause_invariant,
             resume_invariant,

@@ -1,6 +1,7 @@
 """The read side: what api, pages and terminal may know, as plain structs of the contract."""
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -9,7 +10,7 @@ import msgspec
 from mooring.control.fleet import Fleet
 from mooring.control.switches import Switches
 from mooring.ledger.port import Ledger
-from mooring.ledger.records import AuditFilter, AuditPage
+from mooring.ledger.records import AuditFilter, AuditPage, ClaimFilter, ClaimPage
 from mooring.model.claim import Claim
 from mooring.model.errors import NotFound, Unavailable
 from mooring.model.invariant import INVARIANTS
@@ -183,6 +184,18 @@ class ReadSide:
     async def audit(self, which: AuditFilter, limit: int, before: int | None) -> AuditPage:
         """What was done, newest first."""
         return await self._ledger.audit.list(which, limit=limit, before_sequence=before)
+
+    async def claims(self, which: ClaimFilter, limit: int, before: int | None) -> ClaimPage:
+        """Claims, newest first."""
+        return await self._ledger.claims.list(which, limit=limit, before_ticket=before)
+
+    async def queue_places(self, waiting: Iterable[Claim]) -> dict[str, int]:
+        """The place of each waiting claim in its pool's queue, 1 for the head."""
+        places: dict[str, int] = {}
+        for namespace, pool in sorted({(claim.namespace, claim.pool) for claim in waiting}):
+            queue = await self._ledger.claims.queue(namespace, pool)
+            places.update({claim.id: place for place, claim in enumerate(queue, start=1)})
+        return places
 
     async def _claims_by_pod(self) -> dict[str, tuple[Claim, ...]]:
         try:

@@ -8,13 +8,22 @@ import structlog
 
 from mooring.api.events import EventHub
 from mooring.api.readmodels import ReadSide
-from mooring.dashboard.views import Fragments, Selection, audit_fragments, fleet_fragments
+from mooring.dashboard.views import (
+    Fragments,
+    Selection,
+    audit_fragments,
+    claims_fragments,
+    fleet_fragments,
+    invariants_fragments,
+)
 from mooring.model.errors import InvalidInput, MooringError
 
 log = structlog.get_logger()
 
 RENDERERS: dict[str, Callable[[ReadSide, Selection], Awaitable[Fragments]]] = {
     "fleet": fleet_fragments,
+    "claims": claims_fragments,
+    "invariants": invariants_fragments,
     "audit": audit_fragments,
 }
 TAB_QUEUE = 16

@@ -12,12 +12,21 @@ from litestar.di import Provide
 from litestar.enums import RequestEncodingType
 from litestar.params import Body, Parameter
 from litestar.response import Redirect, Stream
+from litestar.types import ControllerRouterHandler
 
 from mooring.api.auth import COOKIE, Access
 from mooring.api.readmodels import ReadSide
 from mooring.api.server import Pages, constant
+from mooring.dashboard.actions import ACTIONS
 from mooring.dashboard.live import LiveViews
-from mooring.dashboard.views import Selection, read_fleet, read_trail, render
+from mooring.dashboard.views import (
+    Selection,
+    read_claims_page,
+    read_fleet,
+    read_invariants,
+    read_trail,
+    render,
+)
 from mooring.model.errors import NotFound
 
 CSP = (
@@ -62,6 +71,27 @@ async def fleet_page(reading: ReadSide, selection: Selection) -> Response[str]:
 async def audit_page(reading: ReadSide, selection: Selection) -> Response[str]:
     """The audit trail."""
     return page_response("audit.html", page=await read_trail(reading, selection), selection=selection, here="audit")
+
+
+@get("/claims", include_in_schema=False)
+async def claims_page(reading: ReadSide, selection: Selection) -> Response[str]:
+    """Who waits, who holds, since when."""
+    page = await read_claims_page(reading, selection)
+    return page_response("claims.html", page=page, selection=selection, here="claims")
+
+
+@get("/invariants", include_in_schema=False, sync_to_thread=False)
+def invariants_page(reading: ReadSide, selection: Selection) -> Response[str]:
+    """The rules, whether they hold, and their switches."""
+    return page_response("invariants.html", rules=read_invariants(reading), selection=selection, here="invariants")
+
+
+@get(["/claims.json", "/claims.csv"], include_in_schema=False)
+async def claims_twin(reading: ReadSide, selection: Selection, request: Request[Any, Any, Any]) -> Response[Any]:
+    """The rows of the claims page."""
+    return _twin(
+        request, [msgspec.to_builtins(row) for row in (await read_claims_page(reading, selection)).claims.items]
+    )
 
 
 @get("/docs", include_in_schema=False, sync_to_thread=False)
@@ -160,9 +190,12 @@ def static_file(path: str) -> Response[bytes]:
 
 def build_pages(live: LiveViews) -> Pages:
     """All pages, for the application to serve."""
-    handlers = [
+    handlers: list[ControllerRouterHandler] = [
         fleet_page,
         audit_page,
+        claims_page,
+        claims_twin,
+        invariants_page,
         docs_page,
         stream_page,
         node_cells,
@@ -172,4 +205,5 @@ def build_pages(live: LiveViews) -> Pages:
         login,
         static_file,
     ]
+    handlers += ACTIONS
     return Pages(handlers, {"live": constant(live), "selection": Provide(selection_from_query, sync_to_thread=False)})

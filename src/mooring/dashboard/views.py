@@ -7,10 +7,22 @@ from urllib.parse import urlencode
 import msgspec
 from jinja2 import Environment, PackageLoader, select_autoescape
 
-from mooring.api.readmodels import AuditFilter, AuditItems, PoolReading, ReadSide, WorkerReading, read_audit
+from mooring.api.readmodels import (
+    AuditFilter,
+    AuditItems,
+    ClaimFilter,
+    ClaimItems,
+    InvariantReading,
+    PoolReading,
+    ReadSide,
+    WorkerReading,
+    read_audit,
+    read_claims,
+)
 from mooring.dashboard.shapes import path_of
 from mooring.dashboard.tiles import plan_tiles, render_tile
 from mooring.model.audit import AuditOutcome
+from mooring.model.claim import OPEN, ClaimState
 
 PAGE_ROWS = 100
 
@@ -92,6 +104,38 @@ async def read_trail(reading: ReadSide, selection: Selection) -> AuditItems:
 async def audit_fragments(reading: ReadSide, selection: Selection) -> Fragments:
     """The live part of the audit page."""
     return {"audit": render("_audit.html", page=await read_trail(reading, selection), selection=selection)}
+
+
+class ClaimsPage(msgspec.Struct, frozen=True):
+    """The claims that matter now: who waits and who holds; or all, with the ended ones."""
+
+    claims: ClaimItems
+    pools: Sequence[PoolReading]
+
+
+async def read_claims_page(reading: ReadSide, selection: Selection) -> ClaimsPage:
+    """Open claims unless a state is chosen."""
+    namespace, _, pool = selection.pool.partition("/")
+    states = frozenset({ClaimState(selection.state)}) if selection.state in set(ClaimState) else OPEN
+    if selection.view == "all":
+        states = frozenset(ClaimState)
+    which = ClaimFilter(namespace=namespace or None, pool=pool or None, owner=selection.q or None, states=states)
+    return ClaimsPage(await read_claims(reading, which, PAGE_ROWS, selection.before), reading.pools())
+
+
+async def claims_fragments(reading: ReadSide, selection: Selection) -> Fragments:
+    """The live part of the claims page."""
+    return {"claims": render("_claims.html", page=await read_claims_page(reading, selection), selection=selection)}
+
+
+def read_invariants(reading: ReadSide) -> Sequence[InvariantReading]:
+    """All rules."""
+    return reading.invariants()
+
+
+async def invariants_fragments(reading: ReadSide, selection: Selection) -> Fragments:
+    """The live part of the invariants page."""
+    return {"invariants": render("_invariants.html", rules=read_invariants(reading), selection=selection)}
 
 
 def render(template: str, **values: object) -> str:

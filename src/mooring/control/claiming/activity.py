@@ -19,21 +19,26 @@ class PolledActivity:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._words: dict[str, _Word] = {}
+        self._words: dict[str, _Word] = {}  # the oldest first
 
     def hear(self, pod_uid: str, *, executing: bool) -> None:
         """A worker said what it does."""
-        self._words[pod_uid] = _Word(executing, self._clock.monotonic())
-
-    def forget(self, pod_uid: str) -> None:
-        """The worker is gone."""
         self._words.pop(pod_uid, None)
+        self._words[pod_uid] = _Word(executing, self._clock.monotonic())
+        self._forget_old()
 
     def executing(self, worker: Worker) -> bool | None:
         """True or False as far as it is proven; None when it is not known."""
         if worker.finished or worker.phase == "Pending":
             return False
+        self._forget_old()
         word = self._words.get(worker.uid)
-        if word is None or self._clock.monotonic() - word.heard_at > FRESH_SECONDS:
-            return None
-        return word.executing
+        return None if word is None else word.executing
+
+    def _forget_old(self) -> None:
+        oldest_fresh = self._clock.monotonic() - FRESH_SECONDS
+        while self._words:
+            uid, word = next(iter(self._words.items()))
+            if word.heard_at >= oldest_fresh:
+                return
+            del self._words[uid]

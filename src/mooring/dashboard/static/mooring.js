@@ -112,7 +112,7 @@
   });
   const help = document.getElementById("help");
   document.getElementById("keys").addEventListener("click", () => help.showModal());
-  const goals = {f: "/", a: "/audit", d: "/docs"};
+  const goals = {f: "/", c: "/claims", i: "/invariants", a: "/audit", d: "/docs"};
   const steps = {ArrowLeft: -1, ArrowRight: 1, ArrowUp: -COLUMNS, ArrowDown: COLUMNS};
   let going = false;
   document.addEventListener("keydown", event => {

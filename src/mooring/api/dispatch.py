@@ -1,0 +1,158 @@
+"""The routes of poll dispatch. Workers prove who they are with their projected token, not with the bearer of `/v1`."""
+
+import asyncio
+from collections.abc import Coroutine
+from datetime import datetime
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from litestar import Request, Response, get, post
+from litestar.openapi.datastructures import ResponseSpec
+from msgspec import Meta
+
+from mooring.api.errors import ErrorBody
+from mooring.control.claiming.dispatching import MOST_WAIT_SECONDS, Dispatching, Result, WorkerDraining
+from mooring.control.claiming.identity import WorkerIdentity
+from mooring.model.claim import Claim
+from mooring.model.errors import Unauthorized, Unavailable
+from mooring.model.worker import Worker
+
+T = TypeVar("T")
+
+MOST_OUTPUT_CHARACTERS = 64 * 1024
+
+
+class Poll(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How long to wait for a session, and what the worker does meanwhile."""
+
+    wait: Annotated[float, Meta(ge=0, le=MOST_WAIT_SECONDS)] = 0.0
+    state: Literal["idle", "executing"] = "idle"
+
+
+class Session(msgspec.Struct, frozen=True, rename="camel"):
+    """What a worker is to do. Delivered at most once an epoch."""
+
+    claim: str
+    epoch: int
+    owner: str
+    payload: dict[str, Any] | None
+    ttl_seconds: int
+
+
+class SessionBeat(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The worker is at it."""
+
+    claim: str
+    epoch: int
+
+
+class SessionEnd(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """How a session ended: the exit code of its command, and the last it said."""
+
+    claim: str
+    epoch: int
+    exit_code: Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+    output: Annotated[str, Meta(max_length=MOST_OUTPUT_CHARACTERS)] = ""
+
+
+class AfterSession(msgspec.Struct, frozen=True):
+    """Whether the worker is to poll again, or to exit because it is not reused."""
+
+    again: bool
+
+
+class SessionResult(msgspec.Struct, frozen=True, rename="camel"):
+    """What a worker reported."""
+
+    claim: str
+    epoch: int
+    exit_code: int
+    output: str
+    worker: str
+    at: datetime
+
+
+_NONE_OR_EXIT = {
+    204: ResponseSpec(None, description="no session within the wait: poll again", generate_examples=False),
+    410: ResponseSpec(ErrorBody, description="the worker drains: exit", generate_examples=False),
+}
+
+
+@post("/v1/dispatch", tags=["dispatch"], summary="The worker's next session", status_code=200, responses=_NONE_OR_EXIT)
+async def poll_dispatch(
+    request: Request[Any, Any, Any], identity: WorkerIdentity, dispatching: Dispatching, data: Poll
+) -> Response[Session | ErrorBody | None]:
+    """200 with a session, 204 when there is none, 401 or 403: stop, 410: drain and exit, 5xx: ask again."""
+    worker = await _identify(request, identity)
+    polling = dispatching.next_session(worker, data.wait, executing=data.state == "executing")
+    try:
+        claim = await _while_connected(request, polling)
+    except WorkerDraining as draining:
+        return Response(ErrorBody(draining.code, draining.message, {"fix": draining.fix}), status_code=410)
+    return Response(_session(claim)) if claim is not None else Response(None, status_code=204)
+
+
+@post("/v1/dispatch/heartbeat", tags=["dispatch"], summary="The worker is at its session", status_code=200)
+async def beat_session(
+    request: Request[Any, Any, Any], identity: WorkerIdentity, dispatching: Dispatching, data: SessionBeat
+) -> Session:
+    """Keeps the claim. 409: it is over or belongs to another epoch, so the session must be stopped."""
+    worker = await _identify(request, identity)
+    return _session(await dispatching.heartbeat(worker, data.claim, data.epoch))
+
+
+@post("/v1/dispatch/done", tags=["dispatch"], summary="The session is over", status_code=200)
+async def end_session(
+    request: Request[Any, Any, Any], identity: WorkerIdentity, dispatching: Dispatching, data: SessionEnd
+) -> AfterSession:
+    """Keeps the result and releases the claim. The first report stays; it may be repeated after a lost answer."""
+    worker = await _identify(request, identity)
+    result = Result(data.exit_code, data.output)
+    return AfterSession(await dispatching.finish(worker, data.claim, data.epoch, result))
+
+
+@get("/v1/claims/{claim_id:str}/result", tags=["claims"], summary="What the worker reported")
+async def get_result(dispatching: Dispatching, claim_id: str) -> SessionResult:
+    """Exit code and last output of a session that was polled for; 404 `no_result` until it is reported."""
+    entry = (await dispatching.result(claim_id)).entry
+    return SessionResult(
+        claim=claim_id,
+        epoch=entry.evidence["epoch"],
+        exit_code=entry.evidence["exitCode"],
+        output=entry.evidence["output"],
+        worker=entry.actor.removeprefix("worker/"),
+        at=entry.at,
+    )
+
+
+DISPATCH_ROUTES = [poll_dispatch, beat_session, end_session, get_result]
+
+
+def _session(claim: Claim) -> Session:
+    return Session(claim.id, claim.epoch, claim.owner, claim.payload, claim.ttl_seconds)
+
+
+async def _identify(request: Request[Any, Any, Any], identity: WorkerIdentity) -> Worker:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer":
+        raise Unauthorized("no token was sent", fix="send 'Authorization: Bearer' with the worker's projected token")
+    return await identity.identify(token.strip())
+
+
+async def _while_connected(request: Request[Any, Any, Any], work: Coroutine[Any, Any, T]) -> T:
+    """Stop working for somebody who hung up: a session delivered to nobody would be lost."""
+    working = asyncio.create_task(work)
+    leaving = asyncio.create_task(_until_disconnected(request))
+    try:
+        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise Unavailable("the worker hung up")
+        return working.result()
+    finally:
+        working.cancel()
+        leaving.cancel()
+
+
+async def _until_disconnected(request: Request[Any, Any, Any]) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        continue

@@ -1,0 +1,42 @@
+"""Flipping kill switches with a trail: the one way for the API and for pages."""
+
+from mooring.clock import Clock, Entropy
+from mooring.control.switches import Switches
+from mooring.ledger.port import Ledger
+from mooring.ledger.records import InvariantState
+from mooring.model.audit import AuditEntry, AuditOutcome, Subject
+
+
+class Switchboard:
+    """Pause and resume, audited with who and why."""
+
+    def __init__(self, switches: Switches, ledger: Ledger, clock: Clock, entropy: Entropy) -> None:
+        self._switches = switches
+        self._ledger = ledger
+        self._clock = clock
+        self._entropy = entropy
+
+    async def pause(self, rule: str, actor: str, reason: str) -> InvariantState:
+        """Off for all replicas, over restarts."""
+        state = await self._switches.pause(rule, actor=actor, reason=reason)
+        await self._record("pause", rule, actor, reason)
+        return state
+
+    async def resume(self, rule: str, actor: str, reason: str) -> InvariantState:
+        """On again."""
+        state = await self._switches.resume(rule, actor=actor)
+        await self._record("resume", rule, actor, reason)
+        return state
+
+    async def _record(self, action: str, rule: str, actor: str, reason: str) -> None:
+        entry = AuditEntry(
+            id=self._entropy.uuid(),
+            at=self._clock.now(),
+            actor=actor,
+            replica="",
+            action=action,
+            subject=Subject("Invariant", "", rule),
+            reason=reason,
+            evidence={},
+        )
+        await self._ledger.audit.record(entry, AuditOutcome.DONE)

@@ -1,0 +1,196 @@
+"""Poll dispatch: workers fetch their sessions, keep them alive, and report how they ended.
+
+A session is handed out at most once an epoch: `deliver_next` marks it in the same write that finds it.
+"""
+
+import asyncio
+from dataclasses import dataclass
+
+import structlog
+
+from mooring.clock import Clock
+from mooring.control.claiming.activity import PolledActivity
+from mooring.control.claiming.desk import Bells
+from mooring.control.claiming.ending import Ending
+from mooring.control.fleet import Fleet
+from mooring.ledger.port import Ledger
+from mooring.ledger.records import AuditFilter, Channel, Wake
+from mooring.model.audit import AuditEntry, AuditOutcome, AuditRecord, Subject
+from mooring.model.claim import Claim, ClaimState
+from mooring.model.errors import Forbidden, MooringError, NotFound, StaleEpoch, Unavailable
+from mooring.model.worker import Worker, WorkerState
+from mooring.planning.workers import classify_worker
+
+log = structlog.get_logger()
+
+MOST_WAIT_SECONDS = 30.0
+_KIND, _ACTION = "Claim", "finish"
+
+
+class WorkerDraining(MooringError):
+    """The worker gets no more sessions: it should exit."""
+
+    code = "draining"
+
+
+class NoResult(NotFound):
+    """No worker has reported how the session ended."""
+
+    code = "no_result"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a session ended, in its worker's words."""
+
+    exit_code: int
+    output: str
+
+
+class Dispatching:
+    """The workers' side of the claim path."""
+
+    def __init__(
+        self, ledger: Ledger, fleet: Fleet, ending: Ending, activity: PolledActivity, clock: Clock, replica_id: str
+    ) -> None:
+        self._ledger = ledger
+        self._fleet = fleet
+        self._ending = ending
+        self._activity = activity
+        self._clock = clock
+        self._replica_id = replica_id
+        self._bells = Bells()  # by pod uid
+        self._polls: dict[str, int] = {}  # pod uid -> the newest of its polls that wait here
+        self._last_poll = 0
+        ledger.listen(Channel.DISPATCH, self._on_dispatch)
+        ledger.listen(Channel.ACTIVITY, self._on_activity)
+        fleet.subscribe_workers(lambda _, uid: self._bells.ring(uid))
+        fleet.subscribe(self._on_change)
+
+    async def next_session(self, worker: Worker, wait_seconds: float, *, executing: bool) -> Claim | None:
+        """The next session of a worker, now or within the wait; None when there is none. Raises `WorkerDraining`."""
+        await self._hear(worker, executing)
+        deadline = self._clock.monotonic() + min(wait_seconds, MOST_WAIT_SECONDS)
+        poll = self._last_poll = self._last_poll + 1
+        self._polls[worker.uid] = poll
+        self._bells.ring(worker.uid)
+        try:
+            async with self._bells.listening(worker.uid) as rung:
+                # A worker that polls again has given up on its earlier poll: a session handed to that would be lost.
+                while self._polls.get(worker.uid) == poll:
+                    rung.clear()
+                    claim = await self._ledger.claims.deliver_next(worker.uid, now=self._clock.now())
+                    if claim is not None:
+                        self._activity.hear(worker.uid, executing=True)
+                        return claim
+                    self._refuse_draining(worker)
+                    if not await self._rings(rung, deadline):
+                        break
+            return None
+        finally:
+            if self._polls.get(worker.uid) == poll:
+                del self._polls[worker.uid]
+
+    async def heartbeat(self, worker: Worker, claim_id: str, epoch: int) -> Claim:
+        """The worker is at it. Refused for anyone else's session and under an old epoch."""
+        claim = await self._own(worker, claim_id, epoch)
+        outcome = await self._ledger.claims.heartbeat(claim.id, epoch, now=self._clock.now())
+        if outcome.applied:
+            self._activity.hear(worker.uid, executing=True)
+        return outcome.require()
+
+    async def finish(self, worker: Worker, claim_id: str, epoch: int, result: Result) -> bool:
+        """Keep the result, then release the claim. True: poll again; False: the worker is not reused, exit.
+
+        The first report stays, so that it may be repeated after a lost answer.
+        """
+        claim = await self._own(worker, claim_id, epoch)
+        entry = self._entry(worker, claim, result)
+        await self._ledger.audit.begin(entry)
+        outcome = await self._ending.end(claim, epoch, ClaimState.RELEASED, entry.reason)
+        told, error = AuditOutcome.DONE, ""
+        if outcome.applied:
+            self._activity.hear(worker.uid, executing=False)
+        else:
+            told, error = AuditOutcome.SKIPPED, f"the claim was {outcome.verdict.value} by then"
+        await self._ledger.audit.complete(entry.id, told, now=self._clock.now(), error=error)
+        outcome.require()
+        pool = self._fleet.pool(f"{claim.namespace}/{claim.pool}")
+        return pool is not None and pool.spec.reuse == "Always"
+
+    async def result(self, claim_id: str) -> AuditRecord:
+        """The report of a session's worker; its evidence holds `exitCode` and `output`."""
+        page = await self._ledger.audit.list(AuditFilter(kind=_KIND, name=claim_id, action=_ACTION), limit=1)
+        if not page.items or page.items[0].outcome is AuditOutcome.SKIPPED:
+            raise NoResult(
+                f"no result of claim {claim_id!r} was reported",
+                fix="ask again when the claim is released; only workers that poll report results",
+            )
+        return page.items[0]
+
+    async def _own(self, worker: Worker, claim_id: str, epoch: int) -> Claim:
+        claim = await self._ledger.claims.get(claim_id)
+        if claim is None:
+            raise NotFound(f"there is no claim {claim_id!r}", fix="stop the session")
+        if claim.epoch != epoch:
+            raise StaleEpoch(f"claim {claim_id} is under epoch {claim.epoch} now", fix="stop the session")
+        if claim.pod_uid != worker.uid:
+            raise Forbidden(f"claim {claim_id} is not on worker {worker.name}", fix="report only your own sessions")
+        return claim
+
+    def _entry(self, worker: Worker, claim: Claim, result: Result) -> AuditEntry:
+        return AuditEntry(
+            id=f"{_ACTION}/{claim.id}/{claim.epoch}",
+            at=self._clock.now(),
+            actor=f"worker/{worker.namespace}/{worker.name}",
+            replica=self._replica_id,
+            action=_ACTION,
+            subject=Subject(_KIND, claim.namespace, claim.id, worker.uid),
+            reason=f"its command ended with exit code {result.exit_code}",
+            evidence={
+                "exitCode": result.exit_code,
+                "output": result.output.replace("\x00", "\ufffd"),  # PostgreSQL keeps no NUL
+                "epoch": claim.epoch,
+            },
+        )
+
+    async def _hear(self, worker: Worker, executing: bool) -> None:
+        """Remember what the worker says; "idle" under a stamp is rare, and evidence that the leader may need."""
+        self._activity.hear(worker.uid, executing=executing)
+        if not executing and worker.stamp is not None:
+            try:
+                await self._ledger.notify(Channel.ACTIVITY, worker.uid)
+            except Unavailable as error:
+                log.warning("other replicas could not be told of an idle worker", error=error.message)
+
+    def _refuse_draining(self, worker: Worker) -> None:
+        now = self._fleet.worker(f"{worker.namespace}/{worker.pool}", worker.uid) or worker
+        item = classify_worker(now, self._fleet.nodes)
+        if item.state in (WorkerState.DRAINING, WorkerState.LOST):
+            raise WorkerDraining(f"worker {worker.name} gets no more sessions: {item.why.message}", fix="exit")
+
+    async def _rings(self, rung: asyncio.Event, deadline: float) -> bool:
+        """Whether something happened before the deadline."""
+        left = deadline - self._clock.monotonic()
+        if left <= 0:
+            return False
+        try:
+            async with asyncio.timeout(left):
+                await rung.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def _on_dispatch(self, wake: Wake) -> None:
+        if wake.resync:
+            self._bells.ring_all()
+        else:
+            self._bells.ring(wake.payload)
+
+    def _on_activity(self, wake: Wake) -> None:
+        if wake.payload:
+            self._activity.hear(wake.payload, executing=False)
+
+    def _on_change(self, kind: str, _: str) -> None:
+        if kind == "node":
+            self._bells.ring_all()

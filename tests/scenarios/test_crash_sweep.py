@@ -1,0 +1,150 @@
+"""Crash before and after every external call of the claim and release paths, found by recording, never by listing.
+
+A fault-free run tells which calls there are; then each of them kills the control plane once before and once after.
+The client repeats its request at the next control plane, as the SDK does. In the end nothing is held twice, nothing is
+leaked, and the work of a bystander was never touched.
+
+`MOORING_SWEEP_STRIDE` tries only every n-th call (default 1: all of them).
+"""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from mooring.ledger.faults import Fault, LedgerCall
+from mooring.model import names
+from mooring.model.claim import ClaimState
+from mooring.model.wish import Wish
+from mooring.sandbox.faults import Crash, Crashed, Rule
+from tests.scenarios.harbour import NAMESPACE, Harbour, Replica, harbour, no_fault, play
+
+POOL = f"{NAMESPACE}/linux"
+STRIDE = int(os.environ.get("MOORING_SWEEP_STRIDE", "1"))
+WISH = Wish("acme", ttl_seconds=60, idempotency_key="the-one", wait=30)
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where to crash: which port, at which call of the process, before or after it took effect."""
+
+    port: str
+    index: int
+    moment: str
+
+
+@dataclass
+class Calls:
+    """How many calls each port had seen when the path began and when it ended."""
+
+    begin: tuple[int, int] = (0, 0)
+    end: tuple[int, int] = (0, 0)
+
+
+def _counts(replica: Replica) -> tuple[int, int]:
+    return len(replica.transport.calls), len(replica.ledger.calls)
+
+
+async def _serve_customer(replica: Replica) -> None:
+    """What one client does: claim, beat, release."""
+    desk = replica.mooring.desk
+    claim = await desk.claim(POOL, WISH)
+    if claim.state is ClaimState.RUNNING:
+        await desk.heartbeat(claim.id, claim.epoch)
+        await desk.release(claim.id, claim.epoch)
+
+
+async def _begin(world: Harbour, reuse: str, point: Point | None) -> tuple[Replica, str]:
+    rules = []
+    fault = no_fault
+    if point is not None and point.port == "cluster":
+        rules = [Rule(Crash(point.moment), nth=frozenset({point.index + 1}))]  # type: ignore[arg-type]
+    elif point is not None:
+
+        def fault(call: LedgerCall) -> Fault:
+            assert point is not None
+            if call.index != point.index:
+                return Fault.NONE
+            return Fault.CRASH_BEFORE if point.moment == "before" else Fault.CRASH_AFTER
+
+    replica = world.start("first", rules, fault)
+    mint = {"url": "http://127.0.0.1:1/mint"}
+    await world.pool(warm=3, max=6, reuse=reuse, mint=mint, protection={"graceSeconds": 1})
+    await world.until_idle(3)
+    bystander = await replica.mooring.desk.claim(POOL, Wish("bystander", ttl_seconds=80_000))
+    assert bystander.pod_name is not None and bystander.pod_uid is not None
+    world.words.otherwise = False
+    world.words.said[bystander.pod_name] = True
+    await world.clock.sleep(3)
+    return replica, bystander.pod_uid
+
+
+def _record(reuse: str) -> Calls:
+    async def scenario() -> Calls:
+        async with harbour(3) as world:
+            replica, _ = await _begin(world, reuse, None)
+            calls = Calls(begin=_counts(replica))
+            await _serve_customer(replica)
+            calls.end = _counts(replica)
+            return calls
+
+    return play(scenario, None)
+
+
+def _points(reuse: str) -> Iterator[Point]:
+    calls = _record(reuse)
+    for port, first, last in (
+        ("cluster", calls.begin[0], calls.end[0]),
+        ("ledger", calls.begin[1], calls.end[1]),
+    ):
+        for index in range(first, last):
+            for offset, moment in enumerate(("before", "after")):
+                if (index + offset) % STRIDE == 0:
+                    yield Point(port, index, moment)
+
+
+async def _survive(world: Harbour, reuse: str, point: Point) -> None:
+    replica, bystander = await _begin(world, reuse, point)
+    try:
+        async with asyncio.timeout(20):
+            await _serve_customer(replica)
+    except (Crashed, TimeoutError):
+        pass
+    await replica.kill()
+    second = world.start("second")
+    await second.mooring.fleet.wait_synced()
+    await world.clock.sleep(2)
+    with contextlib.suppress(Exception):
+        await _serve_customer(second)
+
+    async def converged() -> bool:
+        live = (await second.ledger.claims.live()).claims
+        pods = [pod for pod in await world.pods() if not pod.terminating]
+        stamped = {pod.metadata.uid for pod in pods if names.OWNER in pod.metadata.labels}
+        return {claim.pod_uid for claim in live} == {bystander} and stamped == {bystander} and len(pods) == 4
+
+    await world.until(converged, 1500, f"no leak after a crash {point.moment} {point.port} call {point.index}")
+    assert world.witness.most <= 6
+    assert bystander in world.witness.alive
+    claims = (await second.ledger.claims.live()).claims
+    assert [claim.owner for claim in claims] == ["bystander"]
+
+
+@pytest.mark.parametrize("reuse", ["Always", "Never"])
+def test_a_crash_at_any_call_leaks_nothing_and_kills_no_work(reuse: str):
+    points = list(_points(reuse))
+    assert len({point.port for point in points}) == 2
+    for point in points:
+
+        async def scenario(point: Point = point) -> None:
+            async with harbour(3) as world:
+                await _survive(world, reuse, point)
+
+        try:
+            play(scenario, None)
+        except BaseException as error:
+            error.add_note(f"crash {point.moment} {point.port} call {point.index}")
+            raise

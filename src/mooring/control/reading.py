@@ -158,7 +158,8 @@ class ReadSide:
             kept = self._switches.states.get(rule.id)
             broken = broken_now.get(rule.id, kept.broken if kept else 0)
             paused = bool(kept and kept.paused)
-            checked = rule.enforced and self._fleet.synced
+            looked = rule.id in broken_now or (kept is not None and kept.checked_at is not None)
+            checked = rule.enforced and self._fleet.synced and looked
             state = "paused" if paused else "unknown" if not checked else "broken" if broken else "holds"
             readings.append(
                 InvariantReading(

@@ -8,9 +8,12 @@ from typing import Any
 
 from mooring import __version__
 from mooring.clock import Clock, Entropy
+from mooring.control.claiming.activity import PolledActivity
 from mooring.control.claiming.desk import Bells, ClaimDesk
+from mooring.control.claiming.dispatching import Dispatching
 from mooring.control.claiming.ending import Ending
 from mooring.control.claiming.handover import Handover
+from mooring.control.claiming.identity import WorkerIdentity
 from mooring.control.claiming.minting import Minter
 from mooring.control.claiming.ready import ReadyIndex
 from mooring.control.claiming.stamping import Stamper
@@ -22,7 +25,7 @@ from mooring.control.loop import ReconcileLoop
 from mooring.control.metrics import CACHE_FRESH, CACHE_OBJECTS, LEADING
 from mooring.control.pools import PoolReconciler
 from mooring.control.reading import ReadSide
-from mooring.control.reaping import Activity, Reaping
+from mooring.control.reaping import Reaping
 from mooring.control.remedies import Remedies
 from mooring.control.switches import Switches
 from mooring.control.timeouts import Timeouts, assert_order
@@ -45,7 +48,7 @@ class Surroundings:
     entropy: Entropy
     replica_id: str
     minter: Minter
-    activity: Activity
+    activity: PolledActivity
     address: str = ""
 
 
@@ -70,6 +73,8 @@ class Mooring:
         bells = Bells()
         self.desk = ClaimDesk(ledger, self.fleet, self._ready, handover, ending, bells, clock, entropy)
         self._waiting = Waiting(ledger, self.fleet, self._ready, handover, ending, bells, clock)
+        self.identity = WorkerIdentity(client, self.fleet, clock)
+        self.dispatching = Dispatching(ledger, self.fleet, ending, given.activity, clock, given.replica_id)
         remedies = Remedies(client, ledger, stamper, ending, clock, entropy, given.replica_id)
         self._reaping = Reaping(
             client, ledger, self.fleet, self.switches, remedies, given.activity, self._may_act, clock

@@ -63,7 +63,17 @@ async def run_process(
     mooring.subscribe(hub.publish)
     live = LiveViews(hub, mooring.reading)
     parts = ApiParts(
-        mooring.reading, mooring.desk, mooring.switches, given.ledger, mooring, hub, access, given.clock, given.entropy
+        reading=mooring.reading,
+        desk=mooring.desk,
+        identity=mooring.identity,
+        dispatching=mooring.dispatching,
+        switches=mooring.switches,
+        ledger=given.ledger,
+        readiness=mooring,
+        hub=hub,
+        access=access,
+        clock=given.clock,
+        entropy=given.entropy,
     )
     host = HttpHost(build_api(parts, build_pages(live)), listener)
     async with asyncio.TaskGroup() as group:

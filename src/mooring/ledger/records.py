@@ -17,6 +17,7 @@ class Channel(StrEnum):
     QUEUE = "mooring_queue"  # payload `namespace/pool`: a claim began to wait
     CLAIM = "mooring_claim"  # payload: id of a claim that had waited and was bound, ran or ended, or lost its worker
     DISPATCH = "mooring_dispatch"  # payload: uid of a pod whose worker may poll: a claim on it began to run
+    ACTIVITY = "mooring_activity"  # payload: uid of a stamped pod whose worker says that it is idle
     INVARIANT = "mooring_invariant"  # payload: id of a rule that was paused or resumed
     INCARNATION = "mooring_incarnation"  # payload: the incarnation that began, or was armed
 

@@ -164,8 +164,10 @@ class Dispatching:
                 log.warning("other replicas could not be told of an idle worker", error=error.message)
 
     def _refuse_draining(self, worker: Worker) -> None:
-        now = self._fleet.worker(f"{worker.namespace}/{worker.pool}", worker.uid) or worker
-        item = classify_worker(now, self._fleet.nodes)
+        now = self._fleet.worker(f"{worker.namespace}/{worker.pool}", worker.uid)
+        if now is None and worker.uid in self._fleet.departed:
+            raise WorkerDraining(f"worker {worker.name} gets no more sessions: its pod is gone", fix="exit")
+        item = classify_worker(now or worker, self._fleet.nodes)
         if item.state in (WorkerState.DRAINING, WorkerState.LOST):
             raise WorkerDraining(f"worker {worker.name} gets no more sessions: {item.why.message}", fix="exit")
 

@@ -1,0 +1,170 @@
+"""A whole world in virtual time: a sandbox cluster, a ledger in memory, and control planes that can be killed."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from mooring.app import Mooring, Surroundings
+from mooring.cli.installing import install_crds
+from mooring.clock import Entropy, LoopClock
+from mooring.control.claiming.activity import PolledActivity
+from mooring.control.switches import Switches
+from mooring.incidents.cast import Mint, Witness, Words
+from mooring.incidents.replica import LedgerFault, Replica, SharedFate, no_fault
+from mooring.kube.client import KubeClient
+from mooring.kube.reflector import Reflector
+from mooring.kube.resources import NAMESPACES, PODS, WORKERPOOLS
+from mooring.kube.views import Pod
+from mooring.ledger.faults import FaultyLedger
+from mooring.ledger.twin import MemoryLedger, MemoryStore
+from mooring.model.errors import MooringError
+from mooring.sandbox.actors.runtime.contract import ContainerRun
+from mooring.sandbox.actors.runtime.script import Script, scripts_from
+from mooring.sandbox.cluster import Nodes, Sandbox, virtual_sandbox
+from mooring.sandbox.faults import FaultyTransport, Plan, Process, Rule
+
+START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+NAMESPACE = "runners"
+TICK_SECONDS = 10.0
+_LOOK_SECONDS = 0.25
+
+
+class NotInTime(MooringError):
+    """What had to come about did not."""
+
+    code = "not_in_time"
+
+
+class Audience(Protocol):
+    """Who watches a stage."""
+
+    def told(self, seconds: float, text: str) -> None:
+        """Something happened."""
+        ...
+
+    def seen(self, seconds: float, gauges: Mapping[str, object]) -> None:
+        """How things stand; called every few seconds of the stage's time."""
+        ...
+
+
+class Nobody:
+    """An empty house."""
+
+    def told(self, seconds: float, text: str) -> None:
+        return None
+
+    def seen(self, seconds: float, gauges: Mapping[str, object]) -> None:
+        return None
+
+
+class Stage:
+    """The world and the hands to move it with."""
+
+    def __init__(self, sandbox: Sandbox, clock: LoopClock, entropy: Entropy, audience: Audience) -> None:
+        self.sandbox = sandbox
+        self.client: KubeClient = sandbox.client
+        self.clock = clock
+        self.entropy = entropy
+        self.store = MemoryStore()
+        self.ledger = MemoryLedger(self.store, clock=clock, entropy=entropy)
+        self.mint = Mint()
+        self.words: PolledActivity = Words(clock)
+        self.witness = Witness()
+        self.watch = Reflector(self.client, PODS, clock=clock, entropy=entropy, namespace=NAMESPACE)
+        self.watch.subscribe(self.witness.see)
+        self.replicas: list[Replica] = []
+        self.gauges: dict[str, Callable[[], object]] = {}
+        self._audience = audience
+
+    def narrate(self, text: str) -> None:
+        """Tell the audience what happens."""
+        self._audience.told(self.clock.monotonic(), text)
+
+    async def tick(self) -> None:
+        """Show the gauges again and again, until cancelled."""
+        while True:
+            self._audience.seen(self.clock.monotonic(), {name: read() for name, read in self.gauges.items()})
+            await self.clock.sleep(TICK_SECONDS)
+
+    def start(self, name: str = "a", rules: Sequence[Rule] = (), fault: LedgerFault = no_fault) -> Replica:
+        """A control plane whose calls to the cluster suffer the rules, and those to the ledger the fault."""
+        process = Process()
+        transport = FaultyTransport(self.sandbox.transport, Plan(rules), self.clock, self.entropy, process)
+        inner = MemoryLedger(self.store, clock=self.clock, entropy=self.entropy)
+        ledger = FaultyLedger(inner, SharedFate(process, fault))
+        given = Surroundings(KubeClient(transport), ledger, self.clock, self.entropy, name, self.mint, self.words)
+        mooring = Mooring(given)
+        replica = Replica(mooring, process, transport, ledger, asyncio.create_task(mooring.run()))
+        self.replicas.append(replica)
+        return replica
+
+    async def pause(self, rules: Sequence[str]) -> None:
+        """Flip kill switches, as `mooring pause` does: they stay off for every control plane that comes."""
+        switches = Switches(self.ledger, self.clock)
+        for rule in rules:
+            await switches.pause(rule, actor="replay", reason="this half runs without protection")
+
+    async def pool(self, name: str = "linux", **spec: Any) -> None:
+        """Make a pool."""
+        template = {"spec": {"containers": [{"name": "main", "image": "worker"}]}}
+        body = {"apiVersion": WORKERPOOLS.api_version, "kind": "WorkerPool", "metadata": {"name": name}}
+        await self.client.create(WORKERPOOLS, {**body, "spec": {"template": template, **spec}}, NAMESPACE)
+
+    async def change(self, spec: dict[str, Any], name: str = "linux") -> None:
+        """Patch a pool's spec."""
+        await self.client.merge_patch(WORKERPOOLS, name, {"spec": spec}, NAMESPACE)
+
+    async def status(self, name: str = "linux") -> dict[str, Any]:
+        """A pool's status."""
+        found = await self.client.get(WORKERPOOLS.raw(), name, NAMESPACE)
+        return dict(found.get("status") or {})
+
+    async def pods(self) -> list[Pod]:
+        """All pods, read now."""
+        return (await self.client.list(PODS, NAMESPACE)).items
+
+    async def until(self, holds: Callable[[], Awaitable[bool]], within: float, what: str) -> float:
+        """Wait in virtual time; answers how long it took."""
+        started = self.clock.monotonic()
+        while not await holds():
+            if self.clock.monotonic() - started > within:
+                raise NotInTime(f"not within {within} s: {what}; status {await self.status()}")
+            await self.clock.sleep(_LOOK_SECONDS)
+        return self.clock.monotonic() - started
+
+    async def until_idle(self, count: int, within: float = 120.0, name: str = "linux") -> float:
+        """Wait until exactly so many workers are idle."""
+
+        async def holds() -> bool:
+            return (await self.status(name)).get("idle") == count
+
+        return await self.until(holds, within, f"{count} idle workers")
+
+
+@contextlib.asynccontextmanager
+async def open_stage(
+    seed: int,
+    nodes: Nodes,
+    scripts: Callable[[ContainerRun], Script | None] = lambda _: None,
+    audience: Audience = Nobody(),
+) -> AsyncIterator[Stage]:
+    """The world, with its CRDs, one namespace and a witness; must be called in virtual time."""
+    clock, entropy = LoopClock(START), Entropy(seed)
+    async with virtual_sandbox(clock, entropy, nodes, scripts_from(scripts)) as sandbox:
+        stage = Stage(sandbox, clock, entropy, audience)
+        await install_crds(stage.client, clock)
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+        await stage.client.create(NAMESPACES, namespace)
+        attending = [asyncio.create_task(stage.watch.run()), asyncio.create_task(stage.tick())]
+        await stage.watch.wait_synced()
+        try:
+            yield stage
+        finally:
+            for replica in stage.replicas:
+                await replica.kill()
+            for task in attending:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task

@@ -121,6 +121,20 @@ def up(
 
 
 @app.command()
+def sandbox(
+    nodes: Annotated[int, typer.Option("--nodes", min=0, max=1000, help="How many nodes, all alike.")] = 1,
+    state: Annotated[Path, typer.Option("--state", help="Folder for everything that is kept.")] = Path(".sandbox"),
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port of the API; 0 takes a free one.")] = 0,
+    runtime: Annotated[str, typer.Option("--runtime", help="process, or simulated.")] = "process",
+) -> None:
+    """An embedded Kubernetes alone, for anyone's tests."""
+    from mooring.cli.failures import guarded
+    from mooring.cli.sandbox import SandboxCommand, run_sandbox
+
+    guarded(lambda: run_sandbox(SandboxCommand(nodes, state, port, runtime)))
+
+
+@app.command()
 def serve() -> None:
     """The control plane and its API, as it runs in a cluster; settings come from MOORING_* variables."""
     from mooring.cli.failures import guarded

@@ -54,6 +54,25 @@ class Cluster:
     controllers: Controllers
     counts: dict[str, int]
     storms: dict[str, int]  # faults that hit the controllers, by name
+    group: asyncio.TaskGroup
+    task: asyncio.Task[None] | None = None
+
+    async def start_controllers(self) -> None:
+        self.task = self.group.create_task(self.controllers.run())
+        await self.controllers.wait_synced()
+
+    async def stop_controllers(self) -> None:
+        """They die where they stand; none of their listeners may have failed."""
+        for shared in self.controllers.informers.shared():
+            assert shared.reflector.health.subscriber_failures == 0, shared.resource.plural
+        assert self.task is not None
+        self.task.cancel()
+        await asyncio.gather(self.task, return_exceptions=True)
+
+    async def restart_controllers(self) -> None:
+        await self.stop_controllers()
+        self.controllers = Controllers(self.client, self.clock, self.entropy)
+        await self.start_controllers()
 
     async def add_nodes(self, *names: str, template: NodeTemplate = NodeTemplate()) -> None:
         """Add nodes and wait until they take pods."""
@@ -145,14 +164,13 @@ async def cluster(seed: int = 7, storm: Plan = Plan()) -> AsyncIterator[Cluster]
     controllers = Controllers(KubeClient(stormy), clock, entropy)
     fleet = Fleet(client, SimulatedRuntime(clock), clock=clock, entropy=Entropy(seed + 2))
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(controllers.run()), group.create_task(fleet.run())]
-        await controllers.wait_synced()
+        kubelets = group.create_task(fleet.run())
+        running = Cluster(client, clock, entropy, fleet, controllers, administrator.counts, stormy.process.fired, group)
+        await running.start_controllers()
         await fleet.wait_synced()
-        yield Cluster(client, clock, entropy, fleet, controllers, administrator.counts, stormy.process.fired)
-        for shared in controllers.informers.shared():
-            assert shared.reflector.health.subscriber_failures == 0, shared.resource.plural
-        for task in tasks:
-            task.cancel()
+        yield running
+        await running.stop_controllers()
+        kubelets.cancel()
 
 
 def in_cluster(test: Callable[[Cluster], Coroutine[Any, Any, None]]) -> Callable[[], None]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from mooring.clock import Clock
+from mooring.clock import Clock, Entropy
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import EvictionBlocked, ObjectNotFound
 from mooring.kube.resources import (
@@ -25,6 +25,8 @@ from mooring.kube.resources import (
     SERVICES,
     Resource,
 )
+from mooring.sandbox.actors.drain import DrainPolicy
+from mooring.sandbox.actors.drift import Drift
 from mooring.sandbox.actors.fleet import Fleet
 from mooring.sandbox.actors.kubelet.machine import NodeTemplate
 from tests.sandbox.actors.cluster import deployment, job, pod, script
@@ -442,6 +444,28 @@ async def a_gated_pod_waits(at: Probed) -> Facts:
     }
 
 
+async def a_node_is_replaced(at: Probed) -> Facts:
+    place = await at.own_node("rolled")
+    await at.create(PODS, pod("free", **place))
+    await at.create(PODS, pod("held", labels={"app": "held"}, **place))
+    spec = {"selector": {"matchLabels": {"app": "held"}}, "minAvailable": 1}
+    await at.create(BUDGETS, {"metadata": {"name": "b"}, "spec": spec})
+    await at.until_running("free", "held")
+    await at.clock.sleep(1)
+    before = await at.client.get(NODES.raw(), "rolled")
+    drift = Drift(at.client, at.fleet, at.clock, Entropy(1))
+    replaced = await drift.replace("rolled", DrainPolicy(retry_seconds=0.5, deadline_seconds=5), naming="same")
+    after = await at.client.get(NODES.raw(), "rolled")
+    return {
+        "evicted": [name for _, name in replaced.drain.evicted],
+        "refused": replaced.drain.refusals > 0,
+        "forced": [name for _, name in replaced.drain.forced],
+        "another": after["metadata"]["uid"] != before["metadata"]["uid"],
+        "taints": [taint for taint in taints(after) if taint[0].startswith(("probe", "karpenter"))],
+        "capacity": after["status"]["capacity"]["cpu"],
+    }
+
+
 PROBES: list[Callable[[Probed], Coroutine[Any, Any, Facts]]] = [
     a_job_completes,
     a_job_fails,
@@ -462,4 +486,5 @@ PROBES: list[Callable[[Probed], Coroutine[Any, Any, Facts]]] = [
     a_node_vanishes,
     a_pod_is_preempted,
     a_gated_pod_waits,
+    a_node_is_replaced,
 ]

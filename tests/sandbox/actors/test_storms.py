@@ -113,3 +113,26 @@ def test_the_same_seed_gives_the_same_trace() -> None:
             return names, dict(sandbox.counts)
 
     assert run_virtual(story, seed=9, start=START) == run_virtual(story, seed=9, start=START)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_controllers_that_die_again_and_again_count_every_pod_once(seed: int) -> None:
+    async def story() -> None:
+        async with cluster(seed) as sandbox:
+            await sandbox.add_nodes("a", "b")
+            for number in range(6):
+                body = job(f"j{number}", completions=4, parallelism=2, annotations=script(runSeconds=5))
+                await sandbox.create(JOBS, body)
+            await sandbox.create(DEPLOYMENTS, deployment("web", 5))
+            for _ in range(25):
+                await sandbox.sleep(sandbox.entropy.between(0.1, 4.0))
+                await sandbox.restart_controllers()
+            await sandbox.sleep(120)
+            for number in range(6):
+                found = await sandbox.get(JOBS, f"j{number}")
+                assert condition_is_true(found, "Complete")
+                assert (found["status"]["succeeded"], found["status"].get("failed")) == (4, None)
+                assert len(await sandbox.pods(f"job-name=j{number}")) == 4
+            assert len(await sandbox.pods("app=web")) == 5
+
+    run_virtual(story, seed=seed, start=START)

@@ -1,6 +1,6 @@
 """PodDisruptionBudget status: how many of the selected pods are healthy, and how many may be disrupted."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -28,6 +28,7 @@ from mooring.sandbox.actors.objects import (
     spec_of,
     status_of,
     uid_of,
+    version_of,
 )
 from mooring.sandbox.actors.own_writes import OwnWrites
 from mooring.sandbox.actors.pods import is_ready
@@ -130,6 +131,7 @@ class BudgetController:
         self._selection = Selection()
         self._healthy: dict[Key, set[Key]] = {}  # budget -> its healthy pods
         self._own_statuses = OwnWrites(clock)
+        self._written: dict[Key, int] = {}  # the version of the last own status of each budget
         self.loop: ReconcileLoop[Key] = ReconcileLoop("budgets", self._reconcile, clock)
         informers.budgets.subscribe(self._on_budget)
         informers.pods.subscribe(self._on_pod)
@@ -142,6 +144,7 @@ class BudgetController:
         if change.new is None:
             self._selection.drop(key_of(budget))
             self._healthy.pop(key_of(budget), None)
+            self._written.pop(key_of(budget), None)
             self._own_statuses.forget_owner(uid_of(budget))
             return
         if change.old is None or spec_of(change.old).get("selector") != spec_of(budget).get("selector"):
@@ -149,7 +152,8 @@ class BudgetController:
             self._selection.select(key_of(budget), compile_selector(spec_of(budget).get("selector")), pods)
             selected = (self._informers.pods.cache.get(*place) for place in self._selection.members(key_of(budget)))
             self._healthy[key_of(budget)] = {key_of(pod) for pod in selected if pod is not None and is_healthy(pod)}
-        self.loop.add(key_of(budget))
+        if self._written.get(key_of(budget)) != version_of(budget):  # our own status is no news
+            self.loop.add(key_of(budget))
 
     def _on_pod(self, change: Change[Object]) -> None:
         pod = change.new or change.old
@@ -184,13 +188,13 @@ class BudgetController:
         if cached is None:
             return None
         budget = self._own_statuses.over(uid_of(cached), [cached])[0]
-        members = self._selection.members(key)
-        if not members:
+        count = self._selection.count(key)
+        if not count:
             self._tell(budget, "Normal", "NoPods", "No matching pods found")
         now = self._clock.now()
         disrupted = live_disruptions(budget, lambda name: self._informers.pods.cache.get(key[0], name), now)
         try:
-            expected = expect(budget, len(members), await self._scale(budget, members))
+            expected = expect(budget, count, await self._scale(budget) if needs_scale(budget) else 0)
         except NotFound as error:
             message = f"Failed to calculate the number of expected pods: {error.message}"
             self._tell(budget, "Warning", "CalculateExpectedPodCountFailed", message)
@@ -209,15 +213,14 @@ class BudgetController:
             self._own_statuses.forget_owner(uid_of(budget))
             raise
         self._own_statuses.wrote(uid_of(budget), written)
+        self._written[key_of(budget)] = version_of(written)
 
-    async def _scale(self, budget: Object, members: Sequence[Key]) -> int:
+    async def _scale(self, budget: Object) -> int:
         """The sum of the scales of all controllers of the pods."""
-        if not needs_scale(budget):
-            return 0
         scales: dict[str, int] = {}
         seen: set[str] = set()
         unmanaged = False
-        for place in members:
+        for place in self._selection.members(key_of(budget)):
             pod = self._informers.pods.cache.get(*place)
             owner = controller_of(pod) if pod is not None else None
             if owner is None:

@@ -1,4 +1,7 @@
-"""What a Job needs now: pods to create or let go, or an end. Pure: Job, pods and time in, plan out."""
+"""What a Job needs now: pods to create or let go, or an end. Pure: Job, pods and time in, plan out.
+
+Left out: `backoffLimitPerIndex`, `maxFailedIndexes` and `successPolicy`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

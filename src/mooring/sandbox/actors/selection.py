@@ -57,6 +57,9 @@ class Selection:
     def selects(self, selecting: Key, pod: Key) -> bool:
         return pod in self._members.get(selecting, ())
 
+    def count(self, selecting: Key) -> int:
+        return len(self._members.get(selecting, ()))
+
     def members(self, selecting: Key) -> list[Key]:
         """The pods an object selects."""
         return list(self._members.get(selecting, ()))

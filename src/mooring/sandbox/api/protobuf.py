@@ -1,7 +1,7 @@
-"""Request bodies in Kubernetes' protobuf, which kubectl insists on for some of its commands; only for small kinds.
+"""Request bodies in Kubernetes' protobuf, which kubectl insists on for some of its commands; only for those.
 
-`kubectl drain`, `auth`, `create token|configmap|secret|namespace|role...` speak it and know no other way.
-Kinds that hold pod templates are not here: `kubectl apply` sends those as JSON.
+`kubectl drain`, `auth`, `create token|configmap|deployment|job...` speak it and know no other way; `apply` and
+`create -f` send JSON. Of a pod only what those commands write is known; anything more is refused, never dropped.
 """
 
 import base64
@@ -9,65 +9,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from mooring.sandbox.api.protobuf_messages import NOTATION, OBJECT, WHOLE
 from mooring.sandbox.api.status import Refusal
 
 MAGIC = b"k8s\x00"
-
-# Each field is `number name:type`. No type is a string; `?` keeps what is empty, because its absence means something
-# else; `[]` and `{}` are lists and maps, of strings unless they say of what.
-_OBJECT = "1 metadata:ObjectMeta"
-_NOTATION = {
-    "ObjectMeta": "1 name 2 generateName 3 namespace 5 uid 6 resourceVersion 11 labels:{} 12 annotations:{}"
-    " 13 ownerReferences:[OwnerReference] 14 finalizers:[]",
-    "OwnerReference": "1 kind 3 name 4 uid 5 apiVersion 6 controller:bool? 7 blockOwnerDeletion:bool?",
-    "DeleteOptions": "1 gracePeriodSeconds:int? 2 preconditions:Preconditions 3 orphanDependents:bool?"
-    " 4 propagationPolicy 5 dryRun:[]",
-    "Preconditions": "1 uid:? 2 resourceVersion:?",
-    "LabelSelector": "1 matchLabels:{} 2 matchExpressions:[LabelSelectorRequirement]",
-    "LabelSelectorRequirement": "1 key 2 operator 3 values:[]",
-    "Quantity": "1 string",
-    "IntOrString": "1 type:int 2 intVal:int? 3 strVal:?",
-    "ConfigMap": f"{_OBJECT} 2 data:{{}} 3 binaryData:{{bytes}} 4 immutable:bool?",
-    "Secret": f"{_OBJECT} 2 data:{{bytes}} 3 type 4 stringData:{{}} 5 immutable:bool?",
-    "Namespace": f"{_OBJECT} 2 spec:NamespaceSpec",
-    "NamespaceSpec": "1 finalizers:[]",
-    "ServiceAccount": f"{_OBJECT} 2 secrets:[ObjectReference] 3 imagePullSecrets:[LocalObjectReference]"
-    " 4 automountServiceAccountToken:bool?",
-    "LocalObjectReference": "1 name",
-    "ObjectReference": "1 kind 2 namespace 3 name 4 uid 5 apiVersion 6 resourceVersion 7 fieldPath",
-    "ResourceQuota": f"{_OBJECT} 2 spec:ResourceQuotaSpec",
-    "ResourceQuotaSpec": "1 hard:{Quantity} 2 scopes:[]",
-    "Binding": f"{_OBJECT} 2 target:ObjectReference",
-    "Eviction": f"{_OBJECT} 2 deleteOptions:DeleteOptions",
-    "PodDisruptionBudget": f"{_OBJECT} 2 spec:PodDisruptionBudgetSpec",
-    "PodDisruptionBudgetSpec": "1 minAvailable:IntOrString 2 selector:LabelSelector 3 maxUnavailable:IntOrString"
-    " 4 unhealthyPodEvictionPolicy",
-    "TokenRequest": f"{_OBJECT} 2 spec:TokenRequestSpec",
-    "TokenRequestSpec": "1 audiences:[] 3 boundObjectRef:BoundObjectReference 4 expirationSeconds:int?",
-    "BoundObjectReference": "1 kind 2 apiVersion 3 name 4 uid",
-    "TokenReview": f"{_OBJECT} 2 spec:TokenReviewSpec",
-    "TokenReviewSpec": "1 token 2 audiences:[]",
-    "SelfSubjectReview": _OBJECT,
-    "SelfSubjectAccessReview": f"{_OBJECT} 2 spec:SubjectAccessReviewSpec",
-    "SubjectAccessReview": f"{_OBJECT} 2 spec:SubjectAccessReviewSpec",
-    "LocalSubjectAccessReview": f"{_OBJECT} 2 spec:SubjectAccessReviewSpec",
-    "SubjectAccessReviewSpec": "1 resourceAttributes:ResourceAttributes 2 nonResourceAttributes:NonResourceAttributes"
-    " 3 user 4 groups:[] 6 uid",
-    "ResourceAttributes": "1 namespace 2 verb 3 group 4 version 5 resource 6 subresource 7 name",
-    "NonResourceAttributes": "1 path 2 verb",
-    "SelfSubjectRulesReview": f"{_OBJECT} 2 spec:SelfSubjectRulesReviewSpec",
-    "SelfSubjectRulesReviewSpec": "1 namespace",
-    "Role": f"{_OBJECT} 2 rules:[PolicyRule]",
-    "ClusterRole": f"{_OBJECT} 2 rules:[PolicyRule] 3 aggregationRule:AggregationRule",
-    "RoleBinding": f"{_OBJECT} 2 subjects:[Subject] 3 roleRef:RoleRef",
-    "ClusterRoleBinding": f"{_OBJECT} 2 subjects:[Subject] 3 roleRef:RoleRef",
-    "PolicyRule": "1 verbs:[] 2 apiGroups:[] 3 resources:[] 4 resourceNames:[] 5 nonResourceURLs:[]",
-    "Subject": "1 kind 2 apiGroup 3 name 4 namespace",
-    "RoleRef": "1 apiGroup 2 kind 3 name",
-    "AggregationRule": "1 clusterRoleSelectors:[LabelSelector]",
-    "PriorityClass": f"{_OBJECT} 2 value:int 3 globalDefault:bool 4 description 5 preemptionPolicy:?",
-    "TypeMeta": "1 apiVersion 2 kind",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +30,8 @@ def _parse(notation: str) -> dict[int, _Field]:
     return fields
 
 
-_MESSAGES = {name: _parse(notation) for name, notation in _NOTATION.items()}
-_KINDS = {name for name, notation in _NOTATION.items() if notation.startswith(_OBJECT)} | {"DeleteOptions"}
+_MESSAGES = {name: _parse(notation) for name, notation in NOTATION.items()}
+_KINDS = {name for name, notation in NOTATION.items() if notation.startswith(OBJECT)} | {"DeleteOptions"}
 
 
 def decode_protobuf(body: bytes) -> dict[str, Any]:
@@ -143,6 +88,9 @@ def _message(name: str, data: bytes) -> dict[str, Any]:
         field = _MESSAGES[name].get(number)
         if field is not None:
             _take(found, field, raw)
+        elif raw and name in WHOLE:
+            told = f"field {number} of {name} can only be read as JSON or YAML"
+            raise Refusal(415, "UnsupportedMediaType", f"the body of the request was in an unknown format: {told}")
     return found
 
 

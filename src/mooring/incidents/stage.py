@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -77,6 +77,26 @@ class Stage:
         self.replicas: list[Replica] = []
         self.gauges: dict[str, Callable[[], object]] = {}
         self._audience = audience
+        self._parts: list[asyncio.Task[None]] = []
+
+    def enter(self, part: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Let somebody play along until the end, or until told to leave."""
+        task = asyncio.create_task(part)
+        self._parts.append(task)
+        return task
+
+    async def leave(self, parts: Iterable[asyncio.Task[None]]) -> None:
+        """End these; a part that failed before is a failure of the play."""
+        for task in parts:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    async def close(self) -> None:
+        """Everybody leaves, and every control plane dies."""
+        await self.leave(self._parts)
+        for replica in self.replicas:
+            await replica.kill()
 
     def narrate(self, text: str) -> None:
         """Tell the audience what happens."""
@@ -157,14 +177,10 @@ async def open_stage(
         await install_crds(stage.client, clock)
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
         await stage.client.create(NAMESPACES, namespace)
-        attending = [asyncio.create_task(stage.watch.run()), asyncio.create_task(stage.tick())]
+        stage.enter(stage.watch.run())
+        stage.enter(stage.tick())
         await stage.watch.wait_synced()
         try:
             yield stage
         finally:
-            for replica in stage.replicas:
-                await replica.kill()
-            for task in attending:
-                task.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await task
+            await stage.close()

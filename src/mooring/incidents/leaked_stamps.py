@@ -1,0 +1,252 @@
+"""leaked-stamps: a deploy in mid-dispatch leaves workers that are busy for ever and work for nobody."""
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mooring.control.claiming.desk import WaitTimedOut
+from mooring.incidents.cast import Words
+from mooring.incidents.incident import Figures, Incident
+from mooring.incidents.replica import Replica
+from mooring.incidents.stage import NAMESPACE, Stage
+from mooring.kube.cache import Change
+from mooring.kube.views import Pod
+from mooring.model import names
+from mooring.model.claim import Claim, ClaimState
+from mooring.model.errors import MooringError
+from mooring.model.wish import Wish
+from mooring.sandbox.actors.kubelet.machine import NodeTemplate
+from mooring.sandbox.cluster import Nodes
+from mooring.sandbox.faults import Crash, Crashed, Rule
+
+POOL = f"{NAMESPACE}/linux"
+MAX_WORKERS = 30
+LEAKED = 28
+HUNG_UP = 14  # of them: their callers gave up, so their rows are released; the rows of the others stay `claimed`
+WAITING = 6
+JOB_SECONDS = 120.0
+BEAT_SECONDS = 20.0
+DEPLOY_SECONDS = 10.0
+WATCHED_SECONDS = 7200.0
+HEALED_WITHIN_SECONDS = 480.0
+
+WORKER_GIB = 16
+FULL_NODE_GIB = 227  # 14 workers: 98.7 %
+SPARE_NODE_GIB = 17  # one worker
+NODES_GIB = {"big-1": FULL_NODE_GIB, "big-2": FULL_NODE_GIB, "small-1": SPARE_NODE_GIB}
+
+
+class LeakedStamps(Incident):
+    """28 pods, 448 GiB, two nodes at 98-99 %, two hours, while one job was running."""
+
+    name = "leaked-stamps"
+    title = "busy for ever, working for nobody"
+    story = (
+        "A deploy kills the control plane while it hands out 28 workers: they are stamped, and nobody uses them. "
+        "The nodes are full, new jobs wait, and one job goes on running."
+    )
+    protections = ("stamped-has-claim", "claim-progresses")
+
+    def nodes(self) -> Nodes:
+        room = {"cpu": "64", "ephemeral-storage": "500Gi", "pods": "110"}
+        return {name: NodeTemplate(capacity={**room, "memory": f"{gib}Gi"}) for name, gib in NODES_GIB.items()}
+
+    async def play(self, stage: Stage, protected: bool) -> Figures:
+        blue = await _open_the_pool(stage)
+        running = await _start_the_job_that_runs_on(stage, blue)
+        leak = await _deploy_in_mid_dispatch(stage, blue, running)
+        await stage.clock.sleep(DEPLOY_SECONDS)
+        stage.start("green")
+        jobs = _ask_for_more(stage)
+        stage.enter(_tell_when(stage, lambda: leak.healed_after is not None, leak.describe))
+        stage.enter(_tell_when(stage, lambda: not _waiting(jobs), lambda: "the queue is served"))
+        await stage.clock.sleep(WATCHED_SECONDS)
+        if leak.epochs:
+            stage.narrate(f"two hours later {len(leak.epochs)} workers are still stamped: {_memory(stage)}")
+        return await _figures(stage, leak, jobs, running)
+
+
+@dataclass(slots=True)
+class Leak:
+    """The leaked stamps, by pod uid, and what became of each."""
+
+    epochs: dict[str, str]
+    started: float
+    now: Callable[[], float]
+    unstamped: int = 0
+    deleted: int = 0
+    healed_after: float | None = None
+
+    def see(self, change: Change[Pod]) -> None:
+        """Count a leaked worker once: when its stamp is taken off, or when it goes together with it."""
+        pod = change.new or change.old
+        assert pod is not None
+        epoch = self.epochs.get(pod.metadata.uid)
+        if epoch is None:
+            return
+        if change.new is None or change.new.terminating:
+            self.deleted += 1
+        elif pod.metadata.annotations.get(names.EPOCH) != epoch:
+            self.unstamped += 1
+        else:
+            return
+        del self.epochs[pod.metadata.uid]
+        if not self.epochs:
+            self.healed_after = self.now() - self.started
+
+    def describe(self) -> str:
+        return f"healed: {self.unstamped} workers are back in the pool, {self.deleted} were deleted"
+
+
+@dataclass(slots=True)
+class Job:
+    """Somebody's job: since when it waits, and when it began."""
+
+    owner: str
+    asked_at: float
+    began_at: float | None = None
+
+    def waited(self, now: float) -> float:
+        return (now if self.began_at is None else self.began_at) - self.asked_at
+
+
+async def _open_the_pool(stage: Stage) -> Replica:
+    # The process dies when it is about to delete the first worker whose caller hung up.
+    dying = Rule(Crash("before"), methods=frozenset({"DELETE"}), path=r"/pods/[^/]+$")
+    blue = stage.start("blue", [dying])
+    resources = {"requests": {"memory": f"{WORKER_GIB}Gi"}}
+    await stage.pool(
+        warm=1,
+        max=MAX_WORKERS,
+        mint={"url": "http://mint.example", "timeoutSeconds": 60},
+        protection={"graceSeconds": 30},
+        template={"spec": {"containers": [{"name": "main", "image": "runner", "resources": resources}]}},
+    )
+    await stage.until_idle(1)
+    return blue
+
+
+async def _start_the_job_that_runs_on(stage: Stage, control: Replica) -> Claim:
+    running = await control.mooring.desk.claim(POOL, Wish("nightly", ttl_seconds=60))
+    assert isinstance(stage.words, Words) and running.pod_name is not None
+    stage.words.otherwise = False
+    stage.words.said[running.pod_name] = True
+    stage.enter(_beat(stage, running))
+    stage.narrate(f"one job runs on {running.pod_name}; it will run all the time")
+    return running
+
+
+async def _deploy_in_mid_dispatch(stage: Stage, control: Replica, running: Claim) -> Leak:
+    """Many jobs come at once, the mint is slow, and the control plane is killed while they wait for it."""
+    stage.mint.hanging = True
+    callers = [stage.enter(_ask(control, f"rush-{number}")) for number in range(LEAKED)]
+
+    async def all_stamped() -> bool:
+        return len(_stamps(stage)) == LEAKED + 1
+
+    await stage.until(all_stamped, 50, f"{LEAKED} stamped workers")
+    stage.narrate(f"{LEAKED} jobs have their workers stamped and wait for the mint: {_memory(stage)}")
+    claims = [claim for claim in (await stage.ledger.claims.live()).claims if claim.id != running.id]
+    await asyncio.gather(*(_hang_up(control, claim) for claim in claims[:HUNG_UP]))
+    await control.kill()
+    await stage.leave(callers)
+    stage.mint.hanging = False
+    leak = Leak(_stamps(stage), stage.clock.monotonic(), stage.clock.monotonic)
+    del leak.epochs[running.pod_uid or ""]
+    stage.watch.subscribe(leak.see)
+    stage.gauges["leaked stamps"] = lambda: len(leak.epochs)
+    rows = Counter([row.state.value for claim in claims if (row := await stage.ledger.claims.get(claim.id))])
+    states = ", ".join(f"{count} {state}" for state, count in sorted(rows.items()))
+    stage.narrate(f"the deploy kills the control plane: {len(leak.epochs)} stamps stay, their rows are {states}")
+    return leak
+
+
+def _ask_for_more(stage: Stage) -> list[Job]:
+    stage.narrate(f"the new control plane is up, and {WAITING} new jobs ask for workers")
+    jobs = [Job(f"new-{number}", stage.clock.monotonic()) for number in range(WAITING)]
+    stage.gauges["jobs waiting"] = lambda: _waiting(jobs)
+    for job in jobs:
+        stage.enter(_work(stage, job))
+    return jobs
+
+
+async def _figures(stage: Stage, leak: Leak, jobs: list[Job], running: Claim) -> Figures:
+    now = stage.clock.monotonic()
+    claim = await stage.ledger.claims.get(running.id)
+    untouched = running.pod_uid in _stamps(stage) and claim is not None and claim.state is ClaimState.RUNNING
+    healed = leak.healed_after is not None and leak.healed_after <= HEALED_WITHIN_SECONDS
+    return Figures(
+        outage=not healed or bool(_waiting(jobs)) or not untouched,
+        measured={
+            "leaked": leak.unstamped + leak.deleted + len(leak.epochs),
+            "stillStampedAfter2h": len(leak.epochs),
+            "healedAfterSeconds": None if leak.healed_after is None else round(leak.healed_after, 1),
+            "queuedLongestSeconds": round(max(job.waited(now) for job in jobs), 1),
+            "jobsStillQueued": _waiting(jobs),
+            "idleWorkers": (await stage.status()).get("idle", 0),
+            "runningWorkKilled": 0 if untouched else 1,
+            "workersDeleted": leak.deleted,
+            "workersUnstamped": leak.unstamped,
+        },
+    )
+
+
+async def _ask(control: Replica, owner: str) -> None:
+    """A caller whose connection ends with the control plane."""
+    with contextlib.suppress(Crashed):
+        await control.mooring.desk.claim(POOL, Wish(owner, wait=600))
+
+
+async def _hang_up(control: Replica, claim: Claim) -> None:
+    with contextlib.suppress(Crashed):
+        await control.mooring.desk.release(claim.id, claim.epoch, "its caller hung up")
+
+
+async def _beat(stage: Stage, claim: Claim) -> None:
+    """The running job's heartbeat, to whichever control plane is there; it ends when the claim is no longer its own."""
+    while True:
+        await stage.clock.sleep(BEAT_SECONDS)
+        control = stage.replicas[-1]
+        if not control.alive:
+            continue
+        try:
+            await control.mooring.desk.heartbeat(claim.id, claim.epoch)
+        except MooringError as error:
+            stage.narrate(f"the running job lost its worker: {error.message}")
+            return
+
+
+async def _work(stage: Stage, job: Job) -> None:
+    """A job of the queue: it asks until it gets a worker, works, and gives it back."""
+    mooring = stage.replicas[-1].mooring
+    await mooring.fleet.wait_synced()
+    while job.began_at is None:
+        with contextlib.suppress(WaitTimedOut):
+            claim = await mooring.desk.claim(POOL, Wish(job.owner, ttl_seconds=600, wait=3600))
+            job.began_at = stage.clock.monotonic()
+            await stage.clock.sleep(JOB_SECONDS)
+            await mooring.desk.release(claim.id, claim.epoch)
+
+
+async def _tell_when(stage: Stage, holds: Callable[[], bool], text: Callable[[], str]) -> None:
+    while not holds():
+        await stage.clock.sleep(1.0)
+    stage.narrate(text())
+
+
+def _waiting(jobs: list[Job]) -> int:
+    return sum(job.began_at is None for job in jobs)
+
+
+def _stamps(stage: Stage) -> dict[str, str]:
+    """Epochs of all stamps, by pod uid."""
+    stamped = [pod.metadata for pod in stage.watch.cache.values() if names.OWNER in pod.metadata.labels]
+    return {meta.uid: meta.annotations.get(names.EPOCH, "") for meta in stamped}
+
+
+def _memory(stage: Stage) -> str:
+    """How full the big nodes are."""
+    workers = Counter(pod.spec.node_name for pod in stage.watch.cache.values())
+    return ", ".join(f"{name} at {workers[name] * WORKER_GIB / NODES_GIB[name]:.1%}" for name in ("big-1", "big-2"))

@@ -75,8 +75,8 @@ def test_lists_keep_their_empty_members() -> None:
 
 
 def test_a_kind_that_is_not_among_the_small_ones_is_to_be_sent_as_json() -> None:
-    with pytest.raises(Refusal, match="Deployment can only be read as JSON or YAML") as refused:
-        decode_protobuf(envelope("apps/v1", "Deployment", metadata("d")))
+    with pytest.raises(Refusal, match="StatefulSet can only be read as JSON or YAML") as refused:
+        decode_protobuf(envelope("apps/v1", "StatefulSet", metadata("d")))
     assert refused.value.code == 415
 
 

@@ -72,6 +72,8 @@ class Writer:
         self._kind = kind
         self._accepted = accepted
         self._now = now
+        head = msgspec.json.encode({"kind": kind.kind, "apiVersion": kind.api_version})
+        self._head = head[:-1] + b","
 
     def identity(self, first: bool) -> tuple[object, ...]:
         """Writers of the same identity write the same event object."""
@@ -126,7 +128,7 @@ class Writer:
                 raise _not_acceptable(f"{form}, but the requested object is a list (*core.{self._kind.kind}List)")
 
     def _whole(self, stored: Stored) -> bytes:
-        if stored.object["apiVersion"] == self._kind.api_version:
+        if stored.encoded.startswith(self._head):
             return stored.encoded
         return msgspec.json.encode({**stored.object, "apiVersion": self._kind.api_version})
 

@@ -6,6 +6,7 @@ Objects are never changed in place: a write replaces them, so old states stay tr
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
@@ -16,6 +17,7 @@ from mooring.sandbox.api.status import Refusal
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 HISTORY_CAPACITY = 10_000
+DECODED_CAPACITY = 1_024  # states kept decoded: those that are written and watched right now
 
 
 class TableKey(NamedTuple):
@@ -25,19 +27,29 @@ class TableKey(NamedTuple):
     plural: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Stored:
-    """One state of one object: read only, with its JSON kept ready."""
+    """One state of one object, as JSON: a store of thousands would otherwise be millions of dicts to walk for the
+    garbage collector, most of them of states long past."""
 
     key: str
-    object: Object
     encoded: bytes
     version: int
 
+    @property
+    def object(self) -> Object:
+        """The state to read only: it is shared by all who ask."""
+        return _decoded(self)
+
     def copy(self) -> Object:
-        """A state to work on: decoding is the fastest deep copy there is."""
+        """The state to work on: decoding is the fastest deep copy there is."""
         copied: Object = msgspec.json.decode(self.encoded)
         return copied
+
+
+@lru_cache(maxsize=DECODED_CAPACITY)
+def _decoded(stored: Stored) -> Object:
+    return stored.copy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +197,7 @@ class Store:
         return stored.object if stored else None
 
     def put(self, table: Table, key: str, new: Object) -> Stored:
-        """Write an object, new or changed; it gets the next version and belongs to the store from now on."""
+        """Write an object, new or changed; it gets the next version."""
         previous = table.objects.get(key)
         stored = self._stamp(key, new)
         self._recorder.record(table.key, key, stored.version, stored.encoded)
@@ -202,7 +214,7 @@ class Store:
 
     def restore(self, table_key: TableKey, key: str, version: int, encoded: bytes) -> None:
         """Take in an object from the journal."""
-        self.table(table_key).load(Stored(key, msgspec.json.decode(encoded), encoded, version))
+        self.table(table_key).load(Stored(key, encoded, version))
 
     def resume(self, version: int) -> None:
         """Go on from the version of a former life, whose history is forgotten."""
@@ -221,13 +233,18 @@ class Store:
     def _stamp(self, key: str, new: Object) -> Stored:
         self.version += 1
         new["metadata"]["resourceVersion"] = str(self.version)
-        ordered = {"kind": new["kind"], "apiVersion": new["apiVersion"], "metadata": new["metadata"], **new}
-        return Stored(key, ordered, msgspec.json.encode(ordered), self.version)
+        return Stored(key, encode_object(new), self.version)
 
 
 def object_key(namespace: str, name: str) -> str:
     """Keys sort as etcd's do: byte by byte over namespace/name."""
     return f"{namespace}/{name}" if namespace else name
+
+
+def encode_object(whole: Object) -> bytes:
+    """An object as JSON, with what it is in front."""
+    head = {"kind": whole["kind"], "apiVersion": whole["apiVersion"], "metadata": whole["metadata"]}
+    return msgspec.json.encode({**head, **whole})
 
 
 def without_type(encoded: bytes) -> bytes:

@@ -167,8 +167,7 @@ def _state_to_send(change: Change, type_: ChangeType) -> Stored:
     if type_ == "DELETED" and change.type != "DELETED":
         # It left the selection: the watcher gets the state it knew, under the version at which it left.
         assert change.previous is not None
-        encoded = with_version(change.previous, change.version)
-        return Stored(change.stored.key, msgspec.json.decode(encoded), encoded, change.version)
+        return Stored(change.stored.key, with_version(change.previous, change.version), change.version)
     return change.stored
 
 

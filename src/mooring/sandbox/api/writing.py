@@ -17,7 +17,7 @@ from mooring.sandbox.api.metadata import validate_metadata
 from mooring.sandbox.api.options import WriteOptions
 from mooring.sandbox.api.quota import check_quota
 from mooring.sandbox.api.status import Cause, Refusal, invalid
-from mooring.sandbox.api.store import Stored, object_key
+from mooring.sandbox.api.store import Stored, encode_object, object_key
 
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 
@@ -91,8 +91,7 @@ def unsaved(key: str, new: Object, version: int = 0) -> Stored:
     """An object as an answer shows it, without having been written."""
     if version:
         new["metadata"]["resourceVersion"] = str(version)
-    ordered = {"kind": new["kind"], "apiVersion": new["apiVersion"], "metadata": new["metadata"], **new}
-    return Stored(key, ordered, msgspec.json.encode(ordered), version)
+    return Stored(key, encode_object(new), version)
 
 
 def _begin(cluster: Cluster, kind: Kind, namespace: str, new: Object, context: Context) -> None:

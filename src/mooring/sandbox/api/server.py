@@ -15,6 +15,7 @@ from mooring.sandbox.api.cluster import Call, Cluster
 from mooring.sandbox.api.definitions import Definitions
 from mooring.sandbox.api.dispatch import find_handler, no_such_resource
 from mooring.sandbox.api.documents import Documents
+from mooring.sandbox.api.expiry import EventExpiry
 from mooring.sandbox.api.identity import Authenticator, User, impersonated
 from mooring.sandbox.api.journal import Journal
 from mooring.sandbox.api.kubelets import Kubelets
@@ -57,6 +58,7 @@ class ApiServer:
         self.kubelets = Kubelets()
         self._documents = Documents(self.cluster)
         Definitions(self.cluster)
+        EventExpiry(self.cluster)
         bootstrap(self.cluster)
 
     async def handle(self, request: Request) -> Response:

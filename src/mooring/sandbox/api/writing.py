@@ -24,6 +24,7 @@ MODIFIED = "the object has been modified; please apply your changes to the lates
 _NAME_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _NAME_SUFFIX = 5
 _NAME_MAX = 63
+_NAME_ATTEMPTS = 8
 _SERVER_FIELDS = ("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds")
 
 
@@ -104,12 +105,21 @@ def _begin(cluster: Cluster, kind: Kind, namespace: str, new: Object, context: C
         metadata.pop(name, None)
     metadata["uid"] = context.new_uid()
     metadata["creationTimestamp"] = timestamp(context.now)
-    prefix = metadata.get("generateName", "")
-    if not metadata.get("name") and prefix:
-        letters = (_NAME_ALPHABET[cluster.entropy.below(len(_NAME_ALPHABET))] for _ in range(_NAME_SUFFIX))
-        metadata["name"] = prefix[: _NAME_MAX - _NAME_SUFFIX] + "".join(letters)
+    if not metadata.get("name") and metadata.get("generateName"):
+        metadata["name"] = _free_name(cluster, kind, namespace, metadata["generateName"])
     if kind.namespaced:
         metadata["namespace"] = namespace
+
+
+def _free_name(cluster: Cluster, kind: Kind, namespace: str, prefix: str) -> str:
+    taken = cluster.table(kind).objects
+    name = ""
+    for _ in range(_NAME_ATTEMPTS):
+        letters = (_NAME_ALPHABET[cluster.entropy.below(len(_NAME_ALPHABET))] for _ in range(_NAME_SUFFIX))
+        name = prefix[: _NAME_MAX - _NAME_SUFFIX] + "".join(letters)
+        if object_key(namespace, name) not in taken:
+            break
+    return name
 
 
 def check_namespace(kind: Kind, namespace: str, metadata: Object) -> None:

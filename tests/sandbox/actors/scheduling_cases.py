@@ -187,5 +187,16 @@ CASES = [
         pod("p", volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]),
         '0/2 nodes are available: persistentvolumeclaim "data" not found. not found',
     ),
+    Case(
+        "names-that-contradict",
+        [node("a"), node("b")],
+        pod(
+            "p",
+            affinity=affinity(
+                fields=[{"key": "metadata.name", "operator": "In", "values": [name]} for name in ("a", "b")]
+            ),
+        ),
+        "0/2 nodes are available: pod affinity terms conflict. not found",
+    ),
     Case("no-nodes-at-all", [], pod("p"), "no nodes available to schedule pods"),
 ]

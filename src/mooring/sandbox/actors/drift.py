@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 from mooring.clock import Clock, Entropy
 from mooring.kube.client import KubeClient
-from mooring.kube.errors import ObjectNotFound
+from mooring.kube.errors import NotServed, ObjectNotFound
 from mooring.kube.resources import NODECLAIMS, NODES
 from mooring.sandbox.actors.drain import DISRUPTED, Drain, DrainPolicy, DrainReport, taint_node
 from mooring.sandbox.actors.kubelet.machine import NodeTemplate
@@ -174,7 +174,7 @@ class Drift:
         await self._fleet.remove_node(node)
         try:
             claims = (await self._client.list(NODECLAIMS.raw())).items
-        except ObjectNotFound:
+        except (ObjectNotFound, NotServed):
             return  # no Karpenter here
         for claim in claims:
             if status_of(claim).get("nodeName") == node:

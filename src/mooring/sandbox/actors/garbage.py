@@ -10,7 +10,7 @@ from typing import Any
 from mooring.clock import Clock, Entropy
 from mooring.kube.cache import Change
 from mooring.kube.client import KubeClient, Propagation
-from mooring.kube.errors import Gone, ObjectNotFound
+from mooring.kube.errors import NotServed, ObjectNotFound
 from mooring.kube.reflector import Reflector
 from mooring.kube.resources import EVENTS, Resource
 from mooring.kube.views import PartialObject
@@ -225,7 +225,7 @@ class GarbageCollector:
         """The item as it is now, or None when it is gone or another has its name."""
         try:
             latest = await self._client.get(item.resource, item.key[1], item.key[0] or None)
-        except (ObjectNotFound, Gone):
+        except (ObjectNotFound, NotServed):
             return None
         return latest if uid_of(latest) == item.uid else None
 

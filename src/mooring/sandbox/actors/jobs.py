@@ -137,7 +137,7 @@ class JobController:
             return None
         job = self._job_of(pod)
         if job is None or is_finished(job):
-            await self._pods.remove_finalizer(owner["uid"] if owner else "", pod)
+            await self._pods.remove_finalizer("", pod)
         return None
 
     async def _reconcile(self, key: Key) -> float | None:

@@ -7,7 +7,7 @@ from datetime import datetime
 from mooring.clock import Clock
 from mooring.kube.cache import Change
 from mooring.kube.client import KubeClient
-from mooring.kube.errors import ObjectConflict, ObjectNotFound
+from mooring.kube.errors import NotServed, ObjectConflict, ObjectNotFound
 from mooring.kube.resources import NAMESPACES, PODS, Resource
 from mooring.kube.views.base import format_time
 from mooring.sandbox.actors.informers import Informers
@@ -138,7 +138,7 @@ class NamespaceController:
         """Delete everything of a kind; returns what is still there."""
         try:
             items = (await self._client.list(resource, namespace)).items
-        except ObjectNotFound:
+        except (ObjectNotFound, NotServed):
             return []  # the kind itself has gone
         if not items:
             return []

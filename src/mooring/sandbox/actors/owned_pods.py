@@ -111,7 +111,7 @@ class OwnedPods:
                 raise answer
 
     async def remove_finalizer(self, owner_uid: str, pod: Object) -> None:
-        """Let the pod go as far as this controller is concerned."""
+        """Let the pod go as far as this controller is concerned; without an owner nobody needs to remember it."""
         place = f"/metadata/finalizers/{list(finalizers_of(pod)).index(self._finalizer)}"
         operations = [
             {"op": "test", "path": "/metadata/uid", "value": uid_of(pod)},
@@ -120,9 +120,11 @@ class OwnedPods:
         ]
         try:
             released = await self._client.json_patch(_PODS, name_of(pod), operations, namespace_of(pod))
-            self.writes.wrote(owner_uid, released)
         except ObjectNotFound:
             self.writes.gone(owner_uid, uid_of(pod))
+            return
+        if owner_uid:
+            self.writes.wrote(owner_uid, released)
 
     def tell(self, owner: Object, weight: Weight, reason: str, message: str) -> None:
         """Record an event about the owner."""

@@ -154,6 +154,23 @@ def install(
     print_manifests(image, namespace)
 
 
+@app.command()
+def replay(
+    name: Annotated[str, typer.Argument(help="A replay, or 'all'; without a name they are listed.")] = "",
+    without_protection: Annotated[
+        bool, typer.Option("--without-protection", help="Only the half in which the outage happens.")
+    ] = False,
+    cluster: Annotated[str, typer.Option("--cluster", help="sandbox, or kubernetes for those that can.")] = "sandbox",
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Decides the order of everything.")] = 1,
+    output: Annotated[Format, typer.Option("-o", "--output", help="table or json.")] = Format.TABLE,
+) -> None:
+    """Play an outage again, without and with protection, in virtual time."""
+    from mooring.cli.failures import guarded
+    from mooring.cli.replay import ReplayCommand, run_replays
+
+    guarded(lambda: run_replays(ReplayCommand(name, without_protection, cluster, seed, output)))
+
+
 def _list(
     name: str, query: dict[str, str], output: Format, watch: bool, url: str, token: str, state: Path | None
 ) -> None:

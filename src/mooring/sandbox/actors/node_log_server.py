@@ -50,6 +50,7 @@ class NodeLogServer:
             return web.Response(status=503, text="this node is not ready yet")
         answer = await self._kubelet.send(Request(request.method, request.path, tuple(request.query.items())))
         out = web.StreamResponse(status=answer.status, headers=answer.headers)
+        out.force_close()  # an idle connection would outlive us: closing TLS takes the API server's answer
         await out.prepare(request)
         try:
             async for chunk in answer:

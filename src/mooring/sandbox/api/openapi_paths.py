@@ -20,12 +20,8 @@ _METHODS = {
 }
 _ACTIONS = {"create": "post", "update": "put"}
 _TITLES = {"create": "create", "get": "read", "update": "replace", "deletecollection": "deleteCollection"}
-_PATCH_TYPES = (
-    "application/apply-patch+yaml",
-    "application/json-patch+json",
-    "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
-)
+_CUSTOM_PATCH_TYPES = ("application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json")
+_PATCH_TYPES = (*_CUSTOM_PATCH_TYPES, "application/strategic-merge-patch+json")
 _WRITE = {
     "dryRun": "All: go through every step but storing",
     "fieldManager": "who is writing",
@@ -72,6 +68,7 @@ class _Target:
     kind: str
     shape: str
     title: str
+    custom: bool
 
 
 class PathWriter:
@@ -86,7 +83,7 @@ class PathWriter:
         prefix = f"/apis/{kind.group}/{kind.version}" if kind.group else f"/api/{kind.version}"
         scope = "/namespaces/{namespace}" if kind.namespaced else ""
         collection = f"{prefix}{scope}/{kind.plural}"
-        own = _Target(kind.group, kind.version, kind.kind, kind.schema.name, kind.kind)
+        own = _Target(kind.group, kind.version, kind.kind, kind.schema.name, kind.kind, kind.custom)
         verbs = set(kind.verbs)
         found = {collection: self._item(own, verbs & {"list", "create", "deletecollection"}, kind.namespaced)}
         if kind.namespaced and "list" in verbs:
@@ -129,7 +126,7 @@ class PathWriter:
                 "version": target.version,
             },
         }
-        self._add_body(operation, verb, target.shape)
+        self._add_body(operation, verb, target)
         return operation
 
     def _parameter(self, name: str, description: str, place: str) -> dict[str, Any]:
@@ -139,20 +136,22 @@ class PathWriter:
         kind = {"type": _TYPES.get(name, "string"), "uniqueItems": True}
         return parameter | (kind if self._version == 2 else {"schema": kind})
 
-    def _add_body(self, operation: dict[str, Any], verb: str, shape: str) -> None:
-        body = {"create": shape, "update": shape, "patch": PATCH}.get(verb) or (
+    def _add_body(self, operation: dict[str, Any], verb: str, target: _Target) -> None:
+        body = {"create": target.shape, "update": target.shape, "patch": PATCH}.get(verb) or (
             DELETE_OPTIONS if verb.startswith("delete") else ""
         )
         if not body:
             return
         reference = self._schemas.reference(body)
+        # kubectl chooses a strategic merge for every kind that announces it; custom kinds know no such patch.
+        patches = _CUSTOM_PATCH_TYPES if target.custom else _PATCH_TYPES
+        types = patches if verb == "patch" else ("*/*",)
         if self._version == 2:
-            operation["consumes"] = list(_PATCH_TYPES) if verb == "patch" else ["*/*"]
+            operation["consumes"] = list(types)
             operation["parameters"].append(
                 {"name": "body", "in": "body", "required": not verb.startswith("delete"), "schema": reference}
             )
             return
-        types = _PATCH_TYPES if verb == "patch" else ("*/*",)
         operation["requestBody"] = {"content": {kind: {"schema": reference} for kind in types}}
 
     def _responses(self, shape: str) -> dict[str, Any]:
@@ -168,9 +167,9 @@ def _subresources(kind: Kind, own: _Target) -> Iterator[tuple[str, _Target, set[
         subresource = SUBRESOURCES[name]
         title = f"{own.title}{name.capitalize()}"
         if not subresource.kind:
-            yield name, _Target(own.group, own.version, own.kind, own.shape, title), set(subresource.verbs)
+            yield name, _Target(own.group, own.version, own.kind, own.shape, title, own.custom), set(subresource.verbs)
             continue
         group = subresource.group.split(".")[0] or "core"
         shape = LIBRARY[f"{group}.{subresource.kind}"].name
-        target = _Target(subresource.group, subresource.version or "v1", subresource.kind, shape, title)
+        target = _Target(subresource.group, subresource.version or "v1", subresource.kind, shape, title, own.custom)
         yield name, target, set(subresource.verbs)

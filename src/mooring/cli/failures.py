@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn, TypeVar
 
+from mooring.cli.output import printable
 from mooring.model import errors
 
 OK, FAILED, USAGE, NOT_FOUND, AUTH, TIMED_OUT, LEASE_LOST = range(7)
@@ -26,9 +27,9 @@ def exit_code(error: errors.MooringError) -> int:
 def fail(error: errors.MooringError) -> NoReturn:
     """One line for the cause, one for what to do."""
     code = getattr(error, "remote_code", error.code)
-    print(f"mooring: {code}: {error.message}", file=sys.stderr)
+    print(printable(f"mooring: {code}: {error.message}"), file=sys.stderr)
     if error.fix:
-        print(f"  fix: {error.fix}", file=sys.stderr)
+        print(printable(f"  fix: {error.fix}"), file=sys.stderr)
     sys.exit(exit_code(error))
 
 
@@ -38,8 +39,23 @@ def guarded(action: Callable[[], T]) -> T:
         return action()
     except errors.MooringError as error:
         fail(error)
+    except ExceptionGroup as group:
+        if (ours := _only_ours(group)) is None:
+            raise
+        fail(ours)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(FAILED)
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _only_ours(group: ExceptionGroup[Exception]) -> errors.MooringError | None:
+    """The first error of tasks that ran side by side, unless one of them is a bug."""
+    ours, bugs = group.split(errors.MooringError)
+    if ours is None or bugs is not None:
+        return None
+    first: Exception = ours
+    while isinstance(first, ExceptionGroup):
+        first = first.exceptions[0]
+    return first if isinstance(first, errors.MooringError) else None

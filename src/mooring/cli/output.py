@@ -82,7 +82,9 @@ def _plain_table(rows: Sequence[Row], columns: Sequence[Column]) -> None:
 
 
 def _text(value: object) -> str:
+    return "-" if value is None or value == "" else printable(str(value))
+
+
+def printable(text: str) -> str:
     """Hostile text stays on its line and cannot steer the terminal."""
-    if value is None or value == "":
-        return "-"
-    return "".join(character if character.isprintable() else "�" for character in str(value))
+    return "".join(character if character.isprintable() else "�" for character in text)

@@ -1,0 +1,89 @@
+"""How commands end when something is wrong: a code for scripts, a line for people."""
+
+import pytest
+
+from mooring.cli.failures import AUTH, FAILED, NOT_FOUND, USAGE, guarded
+from mooring.client.errors import RemoteError, Unreachable
+from mooring.model.errors import (
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    Misconfigured,
+    MooringError,
+    NotFound,
+    Refused,
+    Unauthorized,
+    Unavailable,
+)
+
+
+def ending_of(error: BaseException) -> int:
+    def action() -> None:
+        raise error
+
+    with pytest.raises(SystemExit) as ended:
+        guarded(action)
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (Refused("no"), FAILED),
+        (Conflict("no"), FAILED),
+        (Unavailable("no"), FAILED),
+        (Misconfigured("no"), FAILED),
+        (Unreachable("no"), FAILED),
+        (InvalidInput("--port", "x", "a number"), USAGE),
+        (NotFound("no"), NOT_FOUND),
+        (Unauthorized("no"), AUTH),
+        (Forbidden("no"), AUTH),
+        (RemoteError(400, "invalid_input", "no", {}), USAGE),
+        (RemoteError(401, "unauthorized", "no", {}), AUTH),
+        (RemoteError(403, "forbidden", "no", {}), AUTH),
+        (RemoteError(404, "unknown_pool", "no", {}), NOT_FOUND),
+        (RemoteError(429, "limit_reached", "no", {}), FAILED),
+        (RemoteError(503, "unavailable", "no", {}), FAILED),
+    ],
+    ids=lambda value: (
+        f"{type(value).__name__} {getattr(value, 'status', '')}" if isinstance(value, MooringError) else ""
+    ),
+)
+def test_scripts_can_tell_the_kinds_of_failure_apart(error: MooringError, code: int):
+    assert ending_of(error) == code
+
+
+def test_an_error_is_one_line_and_its_fix_another(capsys: pytest.CaptureFixture[str]):
+    ending_of(Misconfigured("port 80 is taken", fix="choose another one"))
+    assert capsys.readouterr().err == "mooring: misconfigured: port 80 is taken\n  fix: choose another one\n"
+
+
+def test_the_server_s_own_code_is_shown_not_the_client_s(capsys: pytest.CaptureFixture[str]):
+    ending_of(RemoteError(404, "unknown_pool", "there is no pool x", {"fix": "pools that exist: y"}))
+    assert capsys.readouterr().err.startswith("mooring: unknown_pool: there is no pool x\n  fix: pools that exist: y")
+
+
+def test_errors_of_tasks_that_ran_side_by_side_are_told_in_one_line_too(capsys: pytest.CaptureFixture[str]):
+    nested = ExceptionGroup("cluster", [ExceptionGroup("api", [Unavailable("the API is away")]), Conflict("later")])
+    assert ending_of(nested) == FAILED
+    assert capsys.readouterr().err == "mooring: unavailable: the API is away\n"
+
+
+def test_a_bug_among_them_is_not_hidden():
+    def action() -> None:
+        raise ExceptionGroup("cluster", [Unavailable("away"), ZeroDivisionError()])
+
+    with pytest.raises(ExceptionGroup):
+        guarded(action)
+
+
+def test_what_the_server_said_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]):
+    ending_of(RemoteError(404, "not_found", "no pool \x1b[2Jx\ninjected: line\r", {"fix": "try \x1b]0;title\x07"}))
+    err = capsys.readouterr().err
+    assert "\x1b" not in err and "\r" not in err and "\x07" not in err
+    assert len(err.splitlines()) == 2
+
+
+def test_ctrl_c_ends_a_command_the_way_shells_expect():
+    assert ending_of(KeyboardInterrupt()) == 130

@@ -106,7 +106,9 @@ def up(
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port of the API and the dashboard.")] = 8080,
     state: Annotated[Path, typer.Option("--state", help="Folder for everything that is kept.")] = Path(".state"),
     kube_port: Annotated[int, typer.Option("--kube-port", min=0, max=65535, help="Port of the embedded cluster.")] = 0,
-    demo: Annotated[bool, typer.Option("--demo/--no-demo", help="Start the demo fleet.")] = True,
+    demo: Annotated[
+        bool | None, typer.Option("--demo/--no-demo", help="Start the demo fleet; off with --context unless asked for.")
+    ] = None,
     cluster: Annotated[
         str, typer.Option("--cluster", help="sandbox, or kubernetes for the real control plane.")
     ] = "sandbox",
@@ -117,7 +119,22 @@ def up(
     from mooring.cli.failures import guarded
     from mooring.cli.up import UpOptions, run_up
 
-    guarded(lambda: run_up(UpOptions(port, state, kube_port, demo, cluster, context, database)))
+    with_demo = not context if demo is None else demo
+    guarded(lambda: run_up(UpOptions(port, state, kube_port, with_demo, cluster, context, database)))
+
+
+@app.command()
+def sandbox(
+    nodes: Annotated[int, typer.Option("--nodes", min=1, max=1000, help="How many nodes.")] = 1,
+    state: Annotated[Path, typer.Option("--state", help="Folder for everything that is kept.")] = Path(".sandbox"),
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port of its API; 0 takes a free one.")] = 0,
+    runtime: Annotated[str, typer.Option("--runtime", help="process, or simulated for large fleets.")] = "process",
+) -> None:
+    """The embedded Kubernetes alone, for anyone's tests."""
+    from mooring.cli.failures import guarded
+    from mooring.cli.sandbox import SandboxCommand, run_sandbox
+
+    guarded(lambda: run_sandbox(SandboxCommand(nodes, state, port, runtime)))
 
 
 @app.command()

@@ -57,6 +57,9 @@ async def _up(options: UpOptions) -> None:
     stop = stop_on_signals()
     async with AsyncExitStack() as stack:
         state = stack.enter_context(state_folder(options.state)).resolve()
+        written = state / "url"
+        written.unlink(missing_ok=True)  # left by a killed life: whoever waits for it must not find the old one
+        stack.callback(written.unlink, missing_ok=True)
         listener = stack.enter_context(contextlib.closing(bind(HOST, options.port)))
         token = load_token(state, "", entropy)
         url = f"http://{HOST}:{listener.getsockname()[1]}"
@@ -71,8 +74,8 @@ async def _up(options: UpOptions) -> None:
         access = Access(token, open_pages=True)
 
         def ready() -> None:
-            (state / "url").write_text(url + "\n")
-            _tell(url, state)
+            written.write_text(url + "\n")
+            _tell(url, state, options.context)
 
         await run_process(given, access, listener, stop, ready)
 
@@ -95,7 +98,9 @@ async def _open_cluster(
     stack: AsyncExitStack, options: UpOptions, state: Path, clock: Clock, entropy: Entropy
 ) -> KubeClient:
     """The embedded cluster, the real control plane, or one that exists already."""
+    kubeconfig = state / "kubeconfig"
     if options.context:
+        kubeconfig.unlink(missing_ok=True)  # of an embedded cluster that ran on this state before
         connection = await connect(load_kubeconfig().target(options.context), clock)
         stack.push_async_callback(connection.close)
         return KubeClient(connection)
@@ -112,9 +117,8 @@ async def _open_cluster(
         local = local_sandbox(state / "sandbox", clock, entropy, LocalOptions(nodes=nodes, port=options.kube_port))
     cluster = await stack.enter_async_context(local)
     if cluster.kubeconfig is not None:
-        target = state / "kubeconfig"
-        target.touch(0o600)
-        target.write_bytes(cluster.kubeconfig.read_bytes())
+        kubeconfig.touch(0o600)
+        kubeconfig.write_bytes(cluster.kubeconfig.read_bytes())
     return KubeClient(cluster.transport)
 
 
@@ -122,7 +126,8 @@ def _say(message: str) -> None:
     print(f"{message} …", file=sys.stderr, flush=True)
 
 
-def _tell(url: str, state: Path) -> None:
+def _tell(url: str, state: Path, context: str) -> None:
     print(f"Mooring is up: {url}", flush=True)
-    print(f"  kubectl --kubeconfig {state / 'kubeconfig'} get workerpools -A", file=sys.stderr)
+    which = f"--context {context}" if context else f"--kubeconfig {state / 'kubeconfig'}"
+    print(f"  kubectl {which} get workerpools -A", file=sys.stderr)
     print(f"  token in {state / 'token'}; Ctrl-C stops everything", file=sys.stderr, flush=True)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 from litestar import delete, get, post
-from litestar.params import Parameter
+from litestar.params import Parameter, QueryParameter
 
 from mooring.api.readmodels import ClaimItems, ClaimReading, ReadSide, read_claim, read_claims
 from mooring.api.reads import MOST_ROWS, PAGE_ROWS
@@ -33,7 +33,7 @@ async def list_claims(
     namespace: str | None = None,
     pool: str | None = None,
     owner: str | None = None,
-    claim_state: Annotated[str | None, Parameter(query="state")] = None,
+    claim_state: Annotated[str | None, QueryParameter(name="state")] = None,
     limit: Annotated[int, Parameter(ge=1, le=MOST_ROWS)] = PAGE_ROWS,
     before: Annotated[int | None, Parameter(ge=1)] = None,
 ) -> ClaimItems:

@@ -1,8 +1,8 @@
 """What handlers are given by the application, marked so that the framework hands it over as it is."""
 
-from typing import Annotated, Any, Protocol
+from typing import Any, Protocol
 
-from litestar.params import Dependency
+from litestar.params import SkipValidation
 
 from mooring.clock import Clock, Entropy
 from mooring.control.claiming.desk import ClaimDesk
@@ -22,7 +22,7 @@ class Readiness(Protocol):
 
 __all__ = ["ClaimDesk", "GivenClock", "GivenEntropy", "GivenLedger", "GivenReadiness", "Readiness"]
 
-GivenClock = Annotated[Clock, Dependency(skip_validation=True)]
-GivenEntropy = Annotated[Entropy, Dependency(skip_validation=True)]
-GivenLedger = Annotated[Ledger, Dependency(skip_validation=True)]
-GivenReadiness = Annotated[Readiness, Dependency(skip_validation=True)]
+GivenClock = SkipValidation[Clock]
+GivenEntropy = SkipValidation[Entropy]
+GivenLedger = SkipValidation[Ledger]
+GivenReadiness = SkipValidation[Readiness]

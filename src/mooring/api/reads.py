@@ -4,7 +4,7 @@ from typing import Annotated, Generic, TypeVar
 
 import msgspec
 from litestar import get
-from litestar.params import Parameter
+from litestar.params import Parameter, QueryParameter
 
 from mooring.api.readmodels import (
     AuditItems,
@@ -48,7 +48,7 @@ def get_pool(reading: ReadSide, namespace: str, name: str) -> PoolReading:
 
 @get("/v1/workers", tags=["workers"], summary="Workers with state and reason")
 async def list_workers(
-    reading: ReadSide, pool: str = "", node: str = "", worker_state: Annotated[str, Parameter(query="state")] = ""
+    reading: ReadSide, pool: str = "", node: str = "", worker_state: Annotated[str, QueryParameter(name="state")] = ""
 ) -> Items[WorkerReading]:
     """Workers, filtered by pool (`namespace/name`), node or state."""
     if worker_state and worker_state not in set(WorkerState):

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Annotated
 
 from litestar import get
-from litestar.params import Parameter
+from litestar.params import HeaderParameter
 from litestar.response import Stream
 
 from mooring.api.events import EventHub
@@ -12,7 +12,7 @@ from mooring.api.events import EventHub
 
 @get("/v1/events", tags=["events"], summary="Server-sent events: what changed", media_type="text/event-stream")
 async def stream_events(
-    hub: EventHub, last_event_id: Annotated[str | None, Parameter(header="Last-Event-ID")] = None
+    hub: EventHub, last_event_id: Annotated[str | None, HeaderParameter(name="Last-Event-ID")] = None
 ) -> Stream:
     """`change` events name kinds and keys, at most once a second; `heartbeat` every 5 s; `resync` after a gap."""
     since = int(last_event_id) if last_event_id and last_event_id.isdigit() else None

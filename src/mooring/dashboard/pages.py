@@ -10,7 +10,7 @@ import msgspec
 from litestar import MediaType, Request, Response, get, post
 from litestar.di import Provide
 from litestar.enums import RequestEncodingType
-from litestar.params import Body, Parameter
+from litestar.params import Body, Parameter, QueryParameter
 from litestar.response import Redirect, Stream
 from litestar.types import ControllerRouterHandler
 
@@ -51,7 +51,7 @@ def page_response(template: str, **values: object) -> Response[str]:
 def selection_from_query(
     pool: str = "",
     node: str = "",
-    state_filter: Annotated[str, Parameter(query="state")] = "",
+    state_filter: Annotated[str, QueryParameter(name="state")] = "",
     q: str = "",
     view: str = "map",
     outcome: str = "",

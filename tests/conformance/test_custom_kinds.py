@@ -126,3 +126,25 @@ def test_a_definition_is_established_with_its_names(cluster: HostedCluster) -> N
         assert crd["status"]["acceptedNames"]["shortNames"] == ["wp"]
 
     cluster.run(probe)
+
+
+def test_who_applies_a_pool_owns_what_was_said_and_not_the_defaults(cluster: HostedCluster) -> None:
+    async def probe(p: Probe) -> None:
+        body = {"apiVersion": WORKERPOOLS.api_version, "kind": "WorkerPool", "metadata": {"name": "linux"}}
+        await p.client.apply(WORKERPOOLS, "linux", {**body, "spec": _spec()}, p.namespace, field_manager="one")
+        owned = (await p.get(WORKERPOOLS, "linux"))["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]
+        assert set(owned) == {"f:warm", "f:max", "f:template"}
+        await p.client.apply(
+            WORKERPOOLS, "linux", {**body, "spec": {"idleSeconds": 60}}, p.namespace, field_manager="two", dry_run=True
+        )
+
+    cluster.run(probe)
+
+
+def test_a_number_for_a_label_is_a_bad_request(cluster: HostedCluster) -> None:
+    async def probe(p: Probe) -> None:
+        metadata = {"name": "linux", "labels": {"a": 1}}
+        body = {"apiVersion": WORKERPOOLS.api_version, "kind": "WorkerPool", "metadata": metadata, "spec": _spec()}
+        assert await p.send("POST", WORKERPOOLS.path(p.namespace), body) == 400
+
+    cluster.run(probe)

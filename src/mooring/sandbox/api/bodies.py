@@ -7,7 +7,6 @@ import yaml
 from msgspec.json import encode
 
 from mooring.kube.transport import Request
-from mooring.sandbox.api.defaulting import apply_defaults
 from mooring.sandbox.api.kinds import Kind, Object
 from mooring.sandbox.api.options import FieldValidation
 from mooring.sandbox.api.protobuf import decode_protobuf
@@ -51,20 +50,35 @@ def decode_object(request: Request, kind: Kind) -> Object:
     body = decode_any(request, prefix=unrecognized)
     if not isinstance(body, dict):
         raise Refusal(400, "BadRequest", f"{unrecognized}it is not an object")
-    claimed = body.get("kind") or kind.kind
-    version = body.get("apiVersion") or kind.api_version
+    claimed, version = body.get("kind") or kind.kind, body.get("apiVersion") or kind.api_version
+    if not isinstance(claimed, str) or not isinstance(version, str):
+        raise Refusal(400, "BadRequest", f"{unrecognized}kind and apiVersion are strings")
     if claimed != kind.kind or version != kind.api_version:
         told = f'{claimed} in version "{version.rpartition("/")[2]}" cannot be handled as a {kind.kind}'
         raise Refusal(400, "BadRequest", f"{told}: it is no {kind.kind} of {kind.api_version}")
     body["kind"], body["apiVersion"] = kind.kind, kind.api_version
-    if not isinstance(body.setdefault("metadata", {}), dict):
-        told = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: metadata is not an object'
-        raise Refusal(400, "BadRequest", told)
+    if body.get("metadata") is None:
+        body["metadata"] = {}
+    if not isinstance(body["metadata"], dict):
+        raise _unfit(kind, "metadata is not an object")
     return body
 
 
+def decode_part(request: Request, kind: Kind) -> Object:
+    """The body of a subresource: an object of its kind, whose fields have the types they should."""
+    body = decode_object(request, kind)
+    if misfit := decoding_error(kind.schema, body):
+        raise _unfit(kind, misfit)
+    return body
+
+
+def _unfit(kind: Kind, why: str) -> Refusal:
+    told = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}'
+    return Refusal(400, "BadRequest", f"{told}: {why}")
+
+
 def shape(kind: Kind, body: Object, how: FieldValidation, warnings: list[str], old: Object | None = None) -> None:
-    """Make the object fit its kind, in place: unknown fields go with a warning or a complaint, defaults come in.
+    """Make the object fit its kind, in place: unknown fields go with a warning or a complaint.
 
     What is the same in the stored object `old` has been through this before and is passed over.
     """
@@ -94,12 +108,13 @@ def _shape(kind: Kind, body: Object, how: FieldValidation, warnings: list[str]) 
         if how == "Strict":
             raise Misshapen(f"strict decoding error: {', '.join(told)}")
         warnings.extend(told)
-    if not kind.custom and (misfit := decoding_error(schema, body)):
+    # A custom object is decoded as it comes, but for its metadata; its defaults are its strategy's business, so that
+    # whoever applies it does not own what he never said.
+    decoded, shape_of = (body.get("metadata", {}), schema.child("metadata")) if kind.custom else (body, schema)
+    if misfit := decoding_error(shape_of, decoded):
         raise Misshapen(misfit)
     prune(schema, body)
-    if kind.custom:
-        apply_defaults(schema, body)
-    else:
+    if not kind.custom:
         drop_empty(schema, body)
 
 
@@ -116,8 +131,7 @@ def read_object(
     try:
         shape(kind, body, how, warnings, old)
     except Misshapen as misfit:
-        told = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {misfit}'
-        raise Refusal(400, "BadRequest", told) from misfit
+        raise _unfit(kind, str(misfit)) from misfit
     return body
 
 

@@ -120,7 +120,7 @@ class _Watcher:
         for when, text in self._events:
             events.add_row(Text(f"+{_elapsed(when)}", style="bright_black"), Text(text))
         style = "green" if self._protected else "red"
-        title = f"{self._incident.name}: {self._incident.title} ({half_of(self._protected)} protection)"
+        title = Text(f"{self._incident.name}: {self._incident.title} ({half_of(self._protected)} protection)")
         return Panel(Group(head, Text(), events), title=title, title_align="left", border_style=style)
 
 

@@ -1,0 +1,57 @@
+"""The incident with its numbers: without the rules the fleet stays wedged, with them it heals and nobody is hurt."""
+
+import pytest
+
+from mooring.incidents.leaked_stamps import LeakedStamps
+from mooring.incidents.running import run_half
+from mooring.incidents.stage import Nobody
+
+
+class Story(Nobody):
+    """Keeps what was told."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def told(self, seconds: float, text: str) -> None:
+        self.lines.append(text)
+
+
+def test_without_protection_the_fleet_is_still_wedged_after_two_hours():
+    story = Story()
+    figures = run_half(LeakedStamps(), protected=False, seed=1, audience=story)
+    assert figures.outage
+    assert figures.measured["leaked"] == figures.measured["stillStampedAfter2h"] == 28
+    assert figures.measured["healedAfterSeconds"] is None
+    assert figures.measured["queuedLongestSeconds"] >= 7200
+    assert figures.measured["jobsStillQueued"] == 6
+    assert figures.measured["idleWorkers"] == 0
+    assert figures.measured["runningWorkKilled"] == 0
+    told = "\n".join(story.lines)
+    assert "28 stamps stay, their rows are 14 claimed, 14 released" in told
+    assert "28 workers are still stamped: big-1 at 98.7%, big-2 at 98.7%" in told
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_with_protection_the_leak_heals_in_minutes_and_the_running_job_is_untouched(seed):
+    figures = run_half(LeakedStamps(), protected=True, seed=seed, audience=Nobody())
+    assert not figures.outage
+    assert figures.measured["leaked"] == figures.measured["workersUnstamped"] == 28
+    assert figures.measured["stillStampedAfter2h"] == 0
+    assert 295 <= figures.measured["healedAfterSeconds"] <= 480
+    assert figures.measured["queuedLongestSeconds"] <= 480
+    assert figures.measured["jobsStillQueued"] == 0
+    assert figures.measured["runningWorkKilled"] == 0
+    assert figures.measured["workersDeleted"] == 0
+
+
+class OnlyHalf(LeakedStamps):
+    """One of its two rules stays on: the stamps whose rows are still `claimed` are left."""
+
+    protections = ("claim-progresses",)
+
+
+def test_each_of_the_two_rules_is_needed():
+    figures = run_half(OnlyHalf(), protected=False, seed=1, audience=Nobody())
+    assert figures.outage
+    assert figures.measured["workersUnstamped"] == figures.measured["stillStampedAfter2h"] == 14

@@ -83,6 +83,21 @@ async def test_room_that_a_pod_leaves_goes_to_the_one_that_waits(cluster: Cluste
 
 
 @in_cluster
+async def test_a_pod_that_is_deleted_just_when_its_turn_comes_hands_it_on(cluster: Cluster) -> None:
+    await cluster.add_nodes("a", template=SMALL)
+    await cluster.create(PODS, asking("first", "2"))
+    await cluster.until(lambda: running(cluster, "first"))
+    await cluster.create(PODS, asking("next", "2"))
+    await cluster.create(PODS, asking("after", "2"))
+    await cluster.sleep(0.3)
+    await cluster.delete(PODS, "first", grace_seconds=0)
+    await cluster.sleep(0.3)  # the next one waits for the end of its back-off
+    assert "nodeName" not in (await cluster.get(PODS, "next"))["spec"]
+    await cluster.delete(PODS, "next", grace_seconds=0)
+    assert await cluster.until(lambda: running(cluster, "after"), within=20) < 5
+
+
+@in_cluster
 async def test_many_waiting_pods_of_one_shape_are_all_placed_when_room_comes(cluster: Cluster) -> None:
     for number in range(20):
         await cluster.create(PODS, asking(f"p{number}"))
@@ -119,6 +134,7 @@ async def test_a_gated_pod_waits_until_its_gates_are_open(cluster: Cluster) -> N
     found = await cluster.get(PODS, "p")
     assert "nodeName" not in found["spec"]
     assert not await cluster.events_about("p", "FailedScheduling")
+    assert cluster.counts["POST pods"] == 1  # nobody tried to bind it
     await cluster.client.json_patch(PODS.raw(), "p", [{"op": "remove", "path": "/spec/schedulingGates"}], "default")
     await cluster.until(lambda: running(cluster, "p"))
 

@@ -69,8 +69,12 @@ async def test_a_budget_over_a_busy_label_refuses_from_the_moment_a_pod_carries_
     except EvictionBlocked:
         pass
     await cluster.sleep(1)
-    assert (await cluster.get(BUDGETS, "busy"))["status"]["expectedPods"] == 1
+    status = (await cluster.get(BUDGETS, "busy"))["status"]
+    assert (status["expectedPods"], status["currentHealthy"]) == (1, 1)
     await cluster.patch(PODS, "p", {"metadata": {"labels": {"mooring.dev/busy": None}}})
+    await cluster.sleep(1)
+    status = (await cluster.get(BUDGETS, "busy"))["status"]
+    assert (status["expectedPods"], status["currentHealthy"]) == (0, 0)
     await cluster.client.evict("p", "default")
 
 

@@ -22,7 +22,7 @@ from mooring.sandbox.actors.objects import Object, condition_is_true
 from mooring.sandbox.actors.runtime.script import ANNOTATION
 from mooring.sandbox.actors.runtime.simulated import SimulatedRuntime
 from mooring.sandbox.api.server import ADMIN, ApiServer
-from mooring.sandbox.faults import FaultyTransport, Plan
+from mooring.sandbox.faults import FaultyTransport, Plan, Process
 from mooring.sandbox.virtual import VirtualLoop, run_virtual
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -53,7 +53,7 @@ class Cluster:
     fleet: Fleet
     controllers: Controllers
     counts: dict[str, int]
-    storms: dict[str, int]  # faults that hit the controllers, by name
+    process: Process  # what the controllers called, and the faults that hit them
     group: asyncio.TaskGroup
     task: asyncio.Task[None] | None = None
 
@@ -165,7 +165,7 @@ async def cluster(seed: int = 7, storm: Plan = Plan()) -> AsyncIterator[Cluster]
     fleet = Fleet(client, SimulatedRuntime(clock), clock=clock, entropy=Entropy(seed + 2))
     async with asyncio.TaskGroup() as group:
         kubelets = group.create_task(fleet.run())
-        running = Cluster(client, clock, entropy, fleet, controllers, administrator.counts, stormy.process.fired, group)
+        running = Cluster(client, clock, entropy, fleet, controllers, administrator.counts, stormy.process, group)
         await running.start_controllers()
         await fleet.wait_synced()
         yield running

@@ -88,7 +88,7 @@ def writes(sandbox: Cluster) -> dict[str, int]:
     }
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_after_a_storm_everything_is_as_asked_for_and_then_quiet(seed: int) -> None:
     async def story() -> None:
         storm = a_storm()
@@ -96,12 +96,27 @@ def test_after_a_storm_everything_is_as_asked_for_and_then_quiet(seed: int) -> N
             await work(sandbox)
             await sandbox.sleep(STORM_SECONDS + 240)
             await check(sandbox)
-            assert all(sandbox.storms[one.label] > 0 for one in storm.rules)
+            assert all(sandbox.process.fired[one.label] > 0 for one in storm.rules)
             before = writes(sandbox)
             await sandbox.sleep(240)
             assert writes(sandbox) == before
 
     run_virtual(story, seed=seed, start=START)
+
+
+def test_an_idle_hour_costs_the_controllers_nothing_but_their_watches() -> None:
+    async def story() -> None:
+        async with cluster() as sandbox:
+            await sandbox.add_nodes("a", "b", "c", "d")
+            await sandbox.create(DEPLOYMENTS, deployment("web", 40))
+            await sandbox.sleep(60)
+            begin = len(sandbox.process.calls)
+            await sandbox.sleep(3600)
+            calls = sandbox.process.calls[begin:]
+            assert not any(call.mutation for call in calls)
+            assert len(calls) < 600  # two dozen watches, each renewed every five to ten minutes, listed once an hour
+
+    run_virtual(story, seed=1, start=START)
 
 
 def test_the_same_seed_gives_the_same_trace() -> None:
@@ -115,7 +130,7 @@ def test_the_same_seed_gives_the_same_trace() -> None:
     assert run_virtual(story, seed=9, start=START) == run_virtual(story, seed=9, start=START)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_controllers_that_die_again_and_again_count_every_pod_once(seed: int) -> None:
     async def story() -> None:
         async with cluster(seed) as sandbox:

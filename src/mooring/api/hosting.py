@@ -11,6 +11,7 @@ from litestar import Litestar
 from mooring.model.errors import Misconfigured
 
 GRACE_SECONDS = 2
+KEEP_ALIVE_SECONDS = 75  # longer than clients keep idle connections, so that the client is the one who closes
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -48,6 +49,7 @@ class HttpHost:
             access_log=False,
             lifespan="on",
             timeout_graceful_shutdown=GRACE_SECONDS,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
             server_header=False,
         )
         self._server = _Server(config)

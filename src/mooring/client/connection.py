@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from mooring.client.errors import RemoteError, Unreachable
-from mooring.model.errors import Misconfigured
+from mooring.client.errors import Unreachable, read_error
+from mooring.model.errors import InvalidInput, Misconfigured
 
 STATE_FOLDER = Path(".state")
 
@@ -32,7 +32,20 @@ def find_endpoint(url: str = "", token: str = "", state: Path | None = None) -> 
         raise Misconfigured(
             "where Mooring runs is not known", fix="start one with 'mooring up', or give --url or MOORING_URL"
         )
-    return Endpoint(url.rstrip("/"), token)
+    return _checked(Endpoint(url.rstrip("/"), token))
+
+
+def _checked(endpoint: Endpoint) -> Endpoint:
+    try:
+        parts = urlsplit(endpoint.url)
+        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        sound = False
+    if not sound:
+        raise InvalidInput("url", endpoint.url, "an address such as http://127.0.0.1:8080")
+    if not (endpoint.token.isascii() and endpoint.token.isprintable()):
+        raise InvalidInput("token", "...", "printable ASCII characters on one line")
+    return endpoint
 
 
 def _first_line(path: Path) -> str:
@@ -53,16 +66,24 @@ class Connection:
         """The decoded JSON of a GET."""
         return self.request("GET", path, query=query)
 
-    def request(self, method: str, path: str, query: Mapping[str, str] | None = None, body: object = None) -> Any:
-        """The decoded JSON of an answer; raises `RemoteError` or `Unreachable`."""
-        connection, answer = self._send(method, path, query, body, self._timeout)
+    def request(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: object = None,
+        timeout_seconds: float | None = None,
+    ) -> Any:
+        """The decoded JSON of an answer, None for an empty one; raises `RemoteError` or `Unreachable`."""
+        connection, answer = self._send(method, path, query, body, timeout_seconds or self._timeout)
         try:
-            payload = answer.read()
-        except (OSError, http.client.HTTPException) as error:
-            raise self._unreachable(error) from error
+            payload = self._read(answer)
         finally:
             connection.close()
-        return json.loads(payload) if payload else None
+        try:
+            return json.loads(payload) if payload else None
+        except ValueError as error:
+            raise read_error(answer.status, payload) from error
 
     def lines(self, path: str) -> Iterator[str]:
         """The lines of a stream, until it ends."""
@@ -96,21 +117,18 @@ class Connection:
             raise self._unreachable(error) from error
         if answer.status >= 400:
             try:
-                raise _remote_error(answer.status, answer.read())
+                raise read_error(answer.status, self._read(answer))
             finally:
                 connection.close()
         return connection, answer
+
+    def _read(self, answer: http.client.HTTPResponse) -> bytes:
+        try:
+            return answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            raise self._unreachable(error) from error
 
     def _unreachable(self, error: Exception) -> Unreachable:
         return Unreachable(
             f"{self._endpoint.url} does not answer: {error}", fix="is it running? start it with 'mooring up'"
         )
-
-
-def _remote_error(status: int, payload: bytes) -> RemoteError:
-    try:
-        body = json.loads(payload)
-        return RemoteError(status, str(body["code"]), str(body["message"]), dict(body.get("detail") or {}))
-    except (ValueError, KeyError, TypeError):
-        text = payload[:200].decode("utf-8", "replace")
-        return RemoteError(status, "unreadable", f"HTTP {status}: {text}", {})

@@ -1,0 +1,229 @@
+"""A whole Mooring behind a real loopback port: sandbox cluster, ledger in memory, control plane, API. In one thread."""
+
+import asyncio
+import contextlib
+import itertools
+import socket
+import threading
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+from litestar.exceptions import LitestarDeprecationWarning
+
+from mooring.api.auth import Access
+from mooring.api.events import EventHub
+from mooring.api.hosting import HttpHost, bind
+from mooring.api.server import ApiParts, build_api
+from mooring.app import Mooring, Surroundings
+from mooring.cli.installing import install_crds
+from mooring.clock import Entropy, SystemClock
+from mooring.control.claiming.activity import PolledActivity
+from mooring.kube.client import KubeClient
+from mooring.kube.resources import NAMESPACES, PODS, SERVICEACCOUNTS, WORKERPOOLS
+from mooring.ledger.twin import MemoryLedger, MemoryStore
+from mooring.sandbox.actors.kubelet.machine import NodeTemplate
+from mooring.sandbox.cluster import virtual_sandbox
+
+NAMESPACE = "runners"
+TOKEN = "a-token-for-tests"
+
+
+class NoMint:
+    """No pool of these tests has one."""
+
+    async def mint(self, pool: Any, claim: Any) -> None:
+        return None
+
+
+class Dock:
+    """The world, and blocking hands to move it with."""
+
+    def __init__(self) -> None:
+        self.listener = bind("127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.client: KubeClient
+        self.mooring: Mooring
+        self.ledger: MemoryLedger
+        self._numbers = itertools.count(1)
+        self._loop = asyncio.new_event_loop()
+        self._ready = threading.Event()
+        self._stop = asyncio.Event()
+        self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._serve(),), daemon=True)
+
+    def __enter__(self) -> "Dock":
+        self._thread.start()
+        assert self._ready.wait(30), "the dock did not open"
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(20)
+        assert not self._thread.is_alive()
+        self._loop.close()
+        self.listener.close()
+
+    def call(self, coroutine: Any) -> Any:
+        """Run it where the world lives."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(30)
+
+    def pool(self, **spec: Any) -> str:
+        """A pool of its own, with its workers idle; answers `namespace/name`."""
+        name = f"pool-{next(self._numbers)}"
+        wanted = {"warm": 1, "max": 1, "reuse": "Always", **spec}
+        self.call(self._make_pool(name, wanted))
+        return f"{NAMESPACE}/{name}"
+
+    def pods(self, pool: str) -> list[Any]:
+        listed = self.call(self.client.list(PODS, NAMESPACE, label_selector=f"mooring.dev/pool={pool.split('/')[1]}"))
+        return listed.items
+
+    def worker_token(self, pod_name: str) -> str:
+        """A token as a kubelet would project it into the pod."""
+        bound = {"apiVersion": "v1", "kind": "Pod", "name": pod_name}
+        spec = {"audiences": ["mooring-dispatch"], "expirationSeconds": 3600, "boundObjectRef": bound}
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "metadata": {"name": "default"}}
+        asked = self.client.create(SERVICEACCOUNTS.raw(), {**body, "spec": spec}, NAMESPACE, subresource="token")
+        return self.call(asked)["status"]["token"]
+
+    def claim(self, claim_id: str) -> Any:
+        return self.call(self.ledger.claims.get(claim_id))
+
+    def open_claims(self, pool: str) -> int:
+        async def count() -> int:
+            counts = await self.ledger.claims.count_by_pool()
+            return sum(c.queued + c.claimed + c.running for c in counts if f"{c.namespace}/{c.pool}" == pool)
+
+        return self.call(count())
+
+    def end(self, claim_id: str, state: Any, reason: str) -> None:
+        """End a claim behind its holder's back."""
+
+        async def act() -> None:
+            claim = await self.ledger.claims.get(claim_id)
+            await self.ledger.claims.end(claim_id, claim.epoch, state, now=SystemClock().now(), reason=reason)
+
+        self.call(act())
+
+    async def _make_pool(self, name: str, spec: dict[str, Any]) -> None:
+        template = {"spec": {"containers": [{"name": "main", "image": "worker"}]}}
+        body = {"apiVersion": WORKERPOOLS.api_version, "kind": "WorkerPool", "metadata": {"name": name}}
+        await self.client.create(WORKERPOOLS, {**body, "spec": {"template": template, **spec}}, NAMESPACE)
+        for _ in range(200):
+            status = (await self.client.get(WORKERPOOLS.raw(), name, NAMESPACE)).get("status") or {}
+            if status.get("idle", -1) == spec["warm"]:
+                return
+            await asyncio.sleep(0.05)
+        raise AssertionError(f"no {spec['warm']} idle workers: {status}")
+
+    async def _serve(self) -> None:
+        clock, entropy = SystemClock(), Entropy()
+        nodes = {f"node-{number}": NodeTemplate() for number in (1, 2)}
+        async with virtual_sandbox(clock, entropy, nodes) as sandbox, asyncio.TaskGroup() as group:
+            self.client = sandbox.client
+            await install_crds(self.client, clock)
+            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+            await self.client.create(NAMESPACES, namespace)
+            self.ledger = MemoryLedger(MemoryStore(), clock=clock, entropy=entropy)
+            given = Surroundings(
+                KubeClient(sandbox.transport), self.ledger, clock, entropy, "dock", NoMint(), PolledActivity(clock)
+            )
+            self.mooring = Mooring(given)
+            hub = EventHub(clock)
+            parts = ApiParts(
+                reading=self.mooring.reading,
+                desk=self.mooring.desk,
+                identity=self.mooring.identity,
+                dispatching=self.mooring.dispatching,
+                switches=self.mooring.switches,
+                ledger=self.ledger,
+                readiness=self.mooring,
+                hub=hub,
+                access=Access(TOKEN),
+                clock=clock,
+                entropy=entropy,
+            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", LitestarDeprecationWarning)  # of how routes name their parameters
+                host = HttpHost(build_api(parts), self.listener)
+            running = [group.create_task(work) for work in (self.mooring.run(), hub.run(), host.run())]
+            await self.mooring.fleet.wait_synced()
+            self._ready.set()
+            await self._stop.wait()
+            host.stop()
+            await running.pop()
+            for task in running:
+                task.cancel()
+
+
+@dataclass
+class Front:
+    """A door before the dock that is sometimes in disorder. Every connection carries one request.
+
+    `refuse` connections are closed at once; the answers of `lose` requests are thrown away after they took effect.
+    """
+
+    target: str
+    refuse: int = 0
+    lose: int = 0
+    only: bytes = b""  # a piece of the request line: others pass
+    closed: bool = False
+    seen: list[bytes] = field(default_factory=list)
+
+    def __enter__(self) -> "Front":
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = self._listener.accept()
+                threading.Thread(target=self._carry, args=(near,), daemon=True).start()
+
+    def _carry(self, near: socket.socket) -> None:
+        with near, contextlib.suppress(OSError):
+            request = near.recv(65536)
+            while request and b"\r\n\r\n" not in request:
+                request += near.recv(65536)
+            line = request.split(b"\r\n", 1)[0]
+            self.seen.append(line)
+            concerned = self.only in line
+            if self.closed or (concerned and self.refuse > 0):
+                self.refuse -= 1
+                return
+            host, port = self.target.removeprefix("http://").split(":")
+            with socket.create_connection((host, int(port))) as far:
+                far.sendall(request)
+                threading.Thread(target=_pump, args=(near, far), daemon=True).start()
+                answer = b""
+                lost = concerned and self.lose > 0
+                self.lose -= lost
+                while piece := far.recv(65536):
+                    answer += piece
+                    if _complete(answer):
+                        break
+                if not lost:
+                    near.sendall(answer)
+                near.shutdown(socket.SHUT_RDWR)
+
+
+def _pump(source: socket.socket, sink: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while piece := source.recv(65536):
+            sink.sendall(piece)
+
+
+def _complete(answer: bytes) -> bool:
+    head, found, body = answer.partition(b"\r\n\r\n")
+    if not found:
+        return False
+    for line in head.lower().split(b"\r\n"):
+        if line.startswith(b"content-length:"):
+            return len(body) >= int(line.split(b":")[1])
+    return body.endswith(b"0\r\n\r\n")

@@ -1,0 +1,280 @@
+"""The blocking SDK against a Mooring behind a real port."""
+
+import threading
+import time
+
+import pytest
+
+from mooring.client.errors import (
+    ClaimTimeout,
+    LeaseLost,
+    LimitReached,
+    LossCause,
+    RemoteError,
+    Unavailable,
+    Unreachable,
+)
+from mooring.client.sdk import Mooring
+from mooring.model.claim import ClaimState
+from mooring.model.errors import InvalidInput, Misconfigured
+from tests.client.dock import TOKEN, Front
+
+
+@pytest.fixture
+def mooring(dock):
+    return Mooring(dock.url, TOKEN)
+
+
+def test_a_worker_is_held_for_the_block_and_given_back_after_it(dock, mooring):
+    pool = dock.pool()
+    with mooring.claim(pool, owner="acme") as lease:
+        held = dock.claim(lease.id)
+        assert held.state is ClaimState.RUNNING and held.owner == "acme" and held.epoch == lease.epoch
+        assert lease.worker.name == dock.pods(pool)[0].metadata.name and lease.worker.address
+        lease.check()
+    assert dock.claim(lease.id).state is ClaimState.RELEASED
+    assert lease.lost is None
+
+
+def test_an_error_in_the_block_gives_the_worker_back_too(dock, mooring):
+    pool = dock.pool()
+    with pytest.raises(ZeroDivisionError), mooring.claim(pool, owner="acme"):
+        1 / 0  # noqa: B018
+    assert dock.open_claims(pool) == 0
+
+
+def test_a_lease_outlives_its_ttl_because_it_is_renewed(dock, mooring):
+    pool = dock.pool()
+    with mooring.claim(pool, owner="acme", ttl="1s") as lease:
+        first = dock.claim(lease.id).heartbeat_at
+        time.sleep(1.6)
+        lease.check()
+        held = dock.claim(lease.id)
+        assert held.state is ClaimState.RUNNING and held.heartbeat_at > first
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "cause"),
+    [
+        (ClaimState.EXPIRED, "no heartbeat", LossCause.EXPIRED),
+        (ClaimState.LOST, "its worker is gone", LossCause.EVICTED),
+        (ClaimState.LOST, "its node drained away", LossCause.DRAINED),
+        (ClaimState.RELEASED, "released by an operator", LossCause.REVOKED),
+    ],
+)
+def test_a_lost_lease_is_raised_by_check_and_again_at_the_end(dock, mooring, state, reason, cause):
+    pool = dock.pool()
+    with pytest.raises(LeaseLost) as raised, mooring.claim(pool, owner="acme", ttl="1s") as lease:
+        dock.end(lease.id, state, reason)
+        deadline = time.monotonic() + 3
+        while lease.lost is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        with pytest.raises(LeaseLost):
+            lease.check()
+    assert raised.value.cause is cause and reason in raised.value.message
+    assert raised.value.at == dock.claim(lease.id).ended_at
+
+
+def test_a_lease_that_was_lost_unnoticed_is_told_at_the_end(dock, mooring):
+    pool = dock.pool()
+    with pytest.raises(LeaseLost) as raised, mooring.claim(pool, owner="acme", ttl="1h") as lease:
+        dock.end(lease.id, ClaimState.EXPIRED, "no heartbeat")
+    assert raised.value.cause is LossCause.EXPIRED
+
+
+def test_an_error_in_the_block_is_not_hidden_by_a_lost_lease(dock, mooring):
+    pool = dock.pool()
+    with pytest.raises(KeyError) as raised, mooring.claim(pool, owner="acme", ttl="1h") as lease:
+        dock.end(lease.id, ClaimState.EXPIRED, "no heartbeat")
+        raise KeyError("mine")
+    assert any("lease" in note for note in raised.value.__notes__)
+
+
+def test_without_renewals_getting_through_the_lease_ends_by_our_own_clock(dock):
+    pool = dock.pool()
+    with Front(dock.url) as front:
+        lease = Mooring(front.url, TOKEN).claim(pool, owner="acme", ttl="1s")
+        with pytest.raises(LeaseLost) as raised, lease:
+            front.closed = True
+            started = time.monotonic()
+            while lease.lost is None:
+                time.sleep(0.05)
+            assert 0.4 < time.monotonic() - started < 1.5
+    assert raised.value.cause is LossCause.EXPIRED
+
+
+def test_a_short_disturbance_does_not_lose_the_lease(dock):
+    pool = dock.pool()
+    with Front(dock.url, only=b"heartbeat") as front:
+        with Mooring(front.url, TOKEN).claim(pool, owner="acme", ttl="2s") as lease:
+            front.refuse = 1
+            time.sleep(1.5)
+            lease.check()
+        assert front.refuse == 0
+
+
+@pytest.mark.parametrize("lost", [1, 2, 3, 4])
+def test_a_lost_answer_is_asked_for_again_without_a_second_claim(dock, lost):
+    pool = dock.pool(warm=2, max=2)
+    with Front(dock.url, lose=lost, only=b"/claims") as front:
+        with Mooring(front.url, TOKEN).claim(pool, owner="acme"):
+            assert dock.open_claims(pool) == 1
+        assert front.lose == 0
+    assert dock.open_claims(pool) == 0
+
+
+def test_the_answer_to_a_wait_may_be_lost_as_well(dock, mooring):
+    pool = dock.pool()
+    held = threading.Event()
+    done = threading.Event()
+
+    def hold():
+        with mooring.claim(pool, owner="first"):
+            held.set()
+            done.wait(5)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    held.wait(5)
+    threading.Timer(0.5, done.set).start()
+    with Front(dock.url, lose=1, only=b"/claims HTTP") as front:
+        with Mooring(front.url, TOKEN).claim(pool, owner="second", wait="10s") as lease:
+            assert dock.claim(lease.id).state is ClaimState.RUNNING
+        assert front.lose == 0
+    holder.join()
+    assert dock.open_claims(pool) == 0
+
+
+def test_whoever_waits_is_told_where_they_stand_and_why(dock, mooring):
+    pool = dock.pool()
+    told = []
+    with pytest.raises(ClaimTimeout) as raised, mooring.claim(pool, owner="first"):  # noqa: SIM117
+        with mooring.claim(pool, owner="second", wait="1s", on_wait=told.append):
+            pass
+    assert told and told[0].position == 1 and told[0].waited_seconds >= 0.4
+    why = raised.value.why
+    assert "0 idle, 1 busy" in why.blockers[0] and "at most 1" in why.blockers[0]
+    assert why.fix and pool in why.message
+    assert dock.open_claims(pool) == 0
+
+
+def test_nobody_free_and_no_wait_is_a_timeout_at_once(dock, mooring):
+    pool = dock.pool()
+    with mooring.claim(pool, owner="first"), pytest.raises(ClaimTimeout) as raised:
+        mooring.claim(pool, owner="second").__enter__()
+    assert raised.value.remote_code == "no_idle_worker" and raised.value.why.blockers
+
+
+def test_giving_up_while_waiting_leaves_nothing_in_the_queue(dock, mooring):
+    pool = dock.pool()
+
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    with mooring.claim(pool, owner="first"):
+        with pytest.raises(KeyboardInterrupt):
+            mooring.claim(pool, owner="second", wait="30s", on_wait=interrupt).__enter__()
+        assert dock.open_claims(pool) == 1
+
+
+def test_an_owner_over_the_limit_gets_a_typed_error(dock, mooring):
+    pool = dock.pool(warm=2, max=2, limits={"perOwner": 1})
+    with mooring.claim(pool, owner="acme"), pytest.raises(LimitReached) as raised:
+        mooring.claim(pool, owner="acme").__enter__()
+    assert not raised.value.retryable
+
+
+def test_the_same_key_joins_the_same_claim_until_it_is_over(dock, mooring):
+    pool = dock.pool(warm=2, max=2)
+    with mooring.claim(pool, owner="acme", key="build-42") as one:
+        again = mooring.claim(pool, owner="acme", key="build-42")
+        again.__enter__()
+        assert again.id == one.id and again.epoch == one.epoch
+        again.detach()
+    with pytest.raises(RemoteError) as raised:
+        mooring.claim(pool, owner="acme", key="build-42").__enter__()
+    assert raised.value.remote_code == "claim_ended"
+
+
+def test_a_detached_lease_stays_and_can_be_attached_elsewhere(dock, mooring):
+    pool = dock.pool()
+    with mooring.claim(pool, owner="acme") as lease:
+        claim_id = lease.detach()
+    assert dock.claim(claim_id).state is ClaimState.RUNNING
+    with Mooring(dock.url, TOKEN).attach(claim_id) as again:
+        assert again.worker == lease.worker and again.epoch == lease.epoch
+        with pytest.raises(RemoteError):
+            mooring.claim(pool, owner="acme", wait=0).__enter__()
+    assert dock.claim(claim_id).state is ClaimState.RELEASED
+
+
+def test_what_is_over_or_unknown_cannot_be_attached(dock, mooring):
+    pool = dock.pool()
+    with mooring.claim(pool, owner="acme") as lease:
+        pass
+    with pytest.raises(LeaseLost):
+        mooring.attach(lease.id).__enter__()
+    with pytest.raises(RemoteError) as raised:
+        mooring.attach("no-such-claim").__enter__()
+    assert raised.value.status == 404
+
+
+def test_closing_is_bounded_when_nobody_answers(dock):
+    pool = dock.pool()
+    with Front(dock.url) as front:
+        lease = Mooring(front.url, TOKEN).claim(pool, owner="acme", ttl="1m")
+        lease.__enter__()
+        front.closed = True
+        started = time.monotonic()
+        lease.close()
+        assert time.monotonic() - started < 7
+    dock.end(lease.id, ClaimState.RELEASED, "tidied up")
+
+
+def test_a_server_that_is_away_is_a_retryable_error_after_some_patience(monkeypatch):
+    monkeypatch.setattr("mooring.client.patience.Patience.__init__.__defaults__", (0.3,))
+    with pytest.raises(Unreachable) as raised:
+        Mooring("http://127.0.0.1:9", "t").claim("a/b", owner="acme").__enter__()
+    assert raised.value.retryable and isinstance(raised.value, Unavailable)
+
+
+def test_wrong_tokens_pools_and_values_have_their_own_errors(dock, mooring):
+    with pytest.raises(RemoteError) as raised:
+        Mooring(dock.url, "wrong").claim("runners/linux", owner="acme").__enter__()
+    assert raised.value.status == 401
+    with pytest.raises(RemoteError) as raised:
+        mooring.claim("runners/windows", owner="acme").__enter__()
+    assert raised.value.remote_code == "unknown_pool"
+    with pytest.raises(RemoteError) as raised:
+        mooring.claim(dock.pool(), owner="a\nb").__enter__()
+    assert raised.value.status == 400
+    for pool, ttl in (("linux", "5m"), ("a/b/c", "5m"), ("a/b", "0s"), ("a/b", "1.5s"), ("a/b", "soon")):
+        with pytest.raises(InvalidInput):
+            mooring.claim(pool, owner="acme", ttl=ttl)
+
+
+def test_where_mooring_is_comes_from_the_environment_or_the_state_folder(dock, monkeypatch, tmp_path):
+    pool = dock.pool()
+    monkeypatch.delenv("MOORING_URL", raising=False)
+    monkeypatch.delenv("MOORING_TOKEN", raising=False)
+    monkeypatch.setenv("MOORING_STATE", str(tmp_path))
+    with pytest.raises(Misconfigured):
+        Mooring()
+    (tmp_path / "url").write_text(dock.url + "\n")
+    (tmp_path / "token").write_text(TOKEN + "\n")
+    with Mooring() as mooring, mooring.claim(pool, owner="acme"):
+        pass
+    monkeypatch.setenv("MOORING_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("MOORING_TOKEN", "wrong")
+    with Mooring(dock.url, TOKEN) as mooring, mooring.claim(pool, owner="acme"):
+        pass
+
+
+def test_a_lease_is_used_in_a_block_and_only_once(dock, mooring):
+    lease = mooring.claim(dock.pool(), owner="acme")
+    with pytest.raises(Exception, match="not open"):
+        _ = lease.worker
+    with lease:
+        pass
+    with pytest.raises(Exception, match="only once"), lease:
+        pass

@@ -22,8 +22,9 @@ from mooring.control.fleet import Fleet, is_fresh
 from mooring.control.housekeeping import Housekeeping
 from mooring.control.leadership import Leadership
 from mooring.control.loop import ReconcileLoop
-from mooring.control.metrics import CACHE_FRESH, CACHE_OBJECTS, LEADING
+from mooring.control.metrics import CACHE_FRESH, CACHE_OBJECTS, LEADING, NODES_QUARANTINED
 from mooring.control.pools import PoolReconciler
+from mooring.control.quarantine import Quarantines
 from mooring.control.reading import ReadSide
 from mooring.control.reaping import Reaping
 from mooring.control.remedies import Remedies
@@ -62,9 +63,10 @@ class Mooring:
         self.fleet = Fleet(client, clock, entropy)
         self.switches = Switches(ledger, clock)
         self.leadership = Leadership(ledger, clock, timeouts, given.replica_id, given.address, __version__)
-        self.reading = ReadSide(self.fleet, ledger, self.switches)
+        self.quarantines = Quarantines(self.fleet, clock)
+        self.reading = ReadSide(self.fleet, ledger, self.switches, self.quarantines)
         self._pools = PoolReconciler(
-            client, ledger, self.fleet, clock, entropy, given.replica_id, self.switches.why_paused
+            client, ledger, self.fleet, self.quarantines, clock, entropy, given.replica_id, self.switches.why_paused
         )
         self._ready = ReadyIndex(self.fleet)
         stamper = Stamper(client, self.fleet, clock)
@@ -105,6 +107,7 @@ class Mooring:
     def subscribe(self, listener: Callable[[str, str], None]) -> None:
         """Be told of every change of a pool, a worker or a node, and of every act."""
         self.fleet.subscribe(listener)
+        self.quarantines.subscribe(lambda name: listener("node", name))
         self._pools.on_act(lambda key: listener("audit", key))
 
     @property
@@ -127,6 +130,7 @@ class Mooring:
 
     def _expose_metrics(self) -> None:
         LEADING.set_function(lambda: float(self.leadership.leading))
+        NODES_QUARANTINED.set_function(lambda: float(len(self.quarantines.closed())))
         for name, reflector in self.fleet.reflectors.items():
             CACHE_OBJECTS.labels(name).set_function(partial(_length, reflector))
             CACHE_FRESH.labels(name).set_function(partial(_freshness, reflector))

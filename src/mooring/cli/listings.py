@@ -52,6 +52,14 @@ def _condition(row: Row, type_: str) -> dict[str, Any]:
     return next((condition for condition in conditions if condition["type"] == type_), {})
 
 
+def _node_state(row: Row) -> str:
+    if row["draining"]:
+        return str(row["draining"])
+    if quarantine := row.get("quarantine"):
+        return f"quarantined until {quarantine['until']}: {quarantine['reason']}"
+    return "system" if row["system"] else "open"
+
+
 def _joined(row: Row, key: str) -> str:
     return ", ".join(row.get(key) or ())
 
@@ -105,7 +113,7 @@ NODES = Listing(
         Column("WORKERS", lambda row: sum(row["workers"].values())),
         Column("IDLE", lambda row: row["workers"]["idle"]),
         Column("BUSY", lambda row: row["workers"]["busy"] + row["workers"]["claimed"]),
-        Column("STATE", lambda row: row["draining"] or ("system" if row["system"] else "open")),
+        Column("STATE", _node_state),
         Column("TAINTS", lambda row: _joined(row, "taints")),
         _field("UID", "uid", wide=True),
         _field("CREATED", "createdAt", wide=True),

@@ -32,12 +32,16 @@ def worker_manifest(pool: Pool, name: str, placed: Placed, incarnation: str) -> 
         pod["nodeSelector"] = {**(pod.get("nodeSelector") or {}), **placed.node_selector}
     if placed.tolerations:
         pod["tolerations"] = [*(pod.get("tolerations") or []), *placed.tolerations]
+    if placed.avoid:
+        pod["affinity"] = _avoiding(pod.get("affinity") or {}, placed.avoid)
     if pool.spec.service_account == "PerWorker":
         pod["serviceAccountName"] = name
     elif pool.spec.service_account:
         pod["serviceAccountName"] = pool.spec.service_account
     labels = {**(metadata.get("labels") or {}), names.POOL: pool.name, names.WORKER: name}
     annotations = {**(metadata.get("annotations") or {}), names.SPEC_HASH: spec_hash(pool), names.LEDGER: incarnation}
+    if placed.avoid:
+        annotations[names.AVOIDS] = " ".join(placed.avoid)
     owner = {
         "apiVersion": names.API_VERSION,
         "kind": "WorkerPool",
@@ -58,3 +62,17 @@ def worker_manifest(pool: Pool, name: str, placed: Placed, incarnation: str) -> 
         },
         "spec": pod,
     }
+
+
+def _avoiding(affinity: Body, nodes: tuple[str, ...]) -> Body:
+    """The template's own affinity, with these nodes excluded from every alternative it allows."""
+    # A requirement on a node's field takes exactly one value; several in one term must all hold.
+    excluded = [{"key": "metadata.name", "operator": "NotIn", "values": [node]} for node in nodes]
+    of_nodes: Body = affinity.get("nodeAffinity") or {}
+    required: Body = of_nodes.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    terms = [
+        {**term, "matchFields": [*(term.get("matchFields") or []), *excluded]} if term else term
+        for term in required.get("nodeSelectorTerms") or ()  # an empty one matches no node, and shall not match any now
+    ]
+    required = {**required, "nodeSelectorTerms": terms or [{"matchFields": excluded}]}
+    return {**affinity, "nodeAffinity": {**of_nodes, "requiredDuringSchedulingIgnoredDuringExecution": required}}

@@ -11,6 +11,7 @@ WORKERS_RETIRED = Counter("mooring_workers_retired_total", "Worker pods deleted.
 CREATE_FAILURES = Counter("mooring_worker_create_failures_total", "Worker pods that could not be made.", ["pool"])
 RAILS_HELD = Gauge("mooring_rails_held", "Destructive acts held back by the rails at the last pass.", ["invariant"])
 POOL_WORKERS = Gauge("mooring_pool_workers", "Workers of a pool by state.", ["pool", "state"])
+NODES_QUARANTINED = Gauge("mooring_nodes_quarantined", "Nodes closed for new workers, because starts failed there.")
 LEADING = Gauge("mooring_leading", "1 while this replica acts.")
 CACHE_OBJECTS = Gauge("mooring_cache_objects", "Objects in a cache.", ["resource"])
 CACHE_FRESH = Gauge("mooring_cache_fresh", "1 while a cache is synced and its watch is alive.", ["resource"])

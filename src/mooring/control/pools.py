@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,6 +15,7 @@ from mooring.control.fleet import Fleet
 from mooring.control.manifests import spec_hash
 from mooring.control.metrics import POOL_WORKERS
 from mooring.control.overlay import Overlay
+from mooring.control.quarantine import Quarantines
 from mooring.control.retirement import WorkerRetirement
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import ObjectNotFound
@@ -26,6 +27,7 @@ from mooring.model.pool import Pool, PoolStatus, find_problems
 from mooring.planning.actions import earliest
 from mooring.planning.placement import plan_placement
 from mooring.planning.pools import WARM_FLOOR, Backoff, PoolPlan, PoolSnapshot, plan_pool
+from mooring.planning.quarantine import plan_avoidance
 from mooring.planning.rails import World, compute_brakes
 
 log = structlog.get_logger()
@@ -60,6 +62,7 @@ class PoolReconciler:
         client: KubeClient,
         ledger: Ledger,
         fleet: Fleet,
+        quarantines: Quarantines,
         clock: Clock,
         entropy: Entropy,
         replica_id: str,
@@ -68,6 +71,7 @@ class PoolReconciler:
         self._client = client
         self._ledger = ledger
         self._fleet = fleet
+        self._quarantines = quarantines
         self._clock = clock
         self._entropy = entropy
         self._is_paused = is_paused
@@ -103,17 +107,20 @@ class PoolReconciler:
         version = self._fleet.pod_version
         held = await self._read_ledger(pool)
         present = frozenset([worker.name for worker in workers] + [worker.uid for worker in workers])
+        nodes, closed = self._fleet.nodes, self._quarantines.closed()
+        placed = plan_placement(pool.spec.placement, nodes.values())
         snapshot = PoolSnapshot(
             now=self._clock.now(),
             pool=pool,
             spec_hash=spec_hash(pool),
             workers=workers,
-            nodes=self._fleet.nodes,
-            placed=plan_placement(pool.spec.placement, self._fleet.nodes.values()),
+            nodes=nodes,
+            placed=replace(placed, avoid=plan_avoidance(closed, nodes.values(), placed)),
             claims=held.claims,
             queued=held.queued,
             in_flight=self._overlay.in_flight(pool.key, present, version, self._clock.monotonic()),
             backoff=self._backoffs.get(pool.key),
+            quarantined={name: closed[node.uid] for name, node in nodes.items() if node.uid in closed},
             problems=find_problems(pool),
         )
         return snapshot, held

@@ -8,12 +8,14 @@ from typing import Any
 import msgspec
 
 from mooring.control.fleet import Fleet
+from mooring.control.quarantine import Quarantines
 from mooring.control.switches import Switches
 from mooring.ledger.port import Ledger
 from mooring.ledger.records import AuditFilter, AuditPage, ClaimFilter, ClaimPage
 from mooring.model.claim import Claim
 from mooring.model.errors import NotFound, Unavailable
 from mooring.model.invariant import INVARIANTS
+from mooring.model.node import Quarantine
 from mooring.model.pool import Pool, PoolSpec, PoolStatus
 from mooring.model.why import Why
 from mooring.model.worker import ClassifiedWorker, Worker, WorkerState
@@ -64,6 +66,7 @@ class NodeReading(msgspec.Struct, frozen=True, rename="camel"):
     taints: tuple[str, ...]
     labels: dict[str, str]
     created_at: datetime | None
+    quarantine: Quarantine | None
     workers: dict[str, int]
 
 
@@ -90,8 +93,9 @@ class InvariantReading(msgspec.Struct, frozen=True, rename="camel"):
 class ReadSide:
     """Answers questions from caches and the ledger; changes nothing."""
 
-    def __init__(self, fleet: Fleet, ledger: Ledger, switches: Switches) -> None:
+    def __init__(self, fleet: Fleet, ledger: Ledger, switches: Switches, quarantines: Quarantines) -> None:
         self._fleet = fleet
+        self._quarantines = quarantines
         self._ledger = ledger
         self._switches = switches
 
@@ -128,6 +132,7 @@ class ReadSide:
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         for worker in await self.workers():
             counts[worker.node][worker.state] += 1
+        closed = self._quarantines.closed()
         return [
             NodeReading(
                 name=node.name,
@@ -139,6 +144,7 @@ class ReadSide:
                 taints=tuple(str(taint) for taint in node.taints),
                 labels=dict(node.labels),
                 created_at=node.created_at,
+                quarantine=closed.get(node.uid),
                 workers={state.value: counts[name][state.value] for state in WorkerState},
             )
             for name, node in sorted(self._fleet.nodes.items())

@@ -51,6 +51,10 @@ def worker_from_pod(pod: views.Pod) -> Worker | None:
         waiting_message=waiting.message if waiting else pod.status.message,
         restarts=sum(status.restart_count for status in pod.status.container_statuses),
         finalizers=meta.finalizers,
+        started_at=pod.status.start_time,
+        unready_since=ready.last_transition_time if ready is not None and not is_ready else None,
+        failure=pod.status.reason,
+        avoids=frozenset(meta.annotations.get(names.AVOIDS, "").split()),
     )
 
 

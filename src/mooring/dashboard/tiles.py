@@ -18,7 +18,7 @@ class Tile(msgspec.Struct, frozen=True):
     node: str
     title: str
     note: str
-    kind: str  # open, draining, notready, system, unplaced
+    kind: str  # open, draining, quarantined, notready, system, unplaced
     workers: tuple[WorkerReading, ...]
 
     @property
@@ -44,6 +44,9 @@ def _node_tile(node: NodeReading, workers: list[WorkerReading]) -> Tile:
         kind, note = "notready", "not Ready"
     elif node.draining:
         kind, note = "draining", node.draining
+    elif node.quarantine is not None:
+        until = node.quarantine.until.strftime("%H:%MZ")
+        kind, note = "quarantined", f"quarantined until {until}: {node.quarantine.reason}"
     elif node.system:
         kind, note = "system", "system node"
     else:
@@ -67,7 +70,7 @@ def render_tile(tile: Tile) -> str:
     return (
         f'<article class="tile k-{tile.kind}" id="{escape(tile.id)}" data-node="{node}"'
         f' data-cells="{len(tile.workers)}">'
-        f'<h3 title="{title}">{title}</h3><p class="note">{note}</p>'
+        f'<h3 title="{title}">{title}</h3><p class="note" title="{note}">{note}</p>'
         f'<svg role="img" tabindex="0" aria-label="{label}" viewBox="0 0 {width} {height}"'
         f' width="{width}" height="{height}">{paths}</svg></article>'
     )

@@ -18,6 +18,7 @@ GENERATION = f"{GROUP}/generation"
 SUBMISSION = f"{GROUP}/submission"
 LEDGER = f"{GROUP}/ledger"
 SPEC_HASH = f"{GROUP}/spec-hash"
+AVOIDS = f"{GROUP}/avoids"
 
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import msgspec
+
 from mooring.model.names import DRAINING_TAINTS, SYSTEM_TAINT
 
 
@@ -17,6 +19,14 @@ class Taint:
 
     def __str__(self) -> str:
         return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+
+
+class Quarantine(msgspec.Struct, frozen=True):
+    """Closed for new workers, because starts kept failing there."""
+
+    since: datetime
+    until: datetime
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)

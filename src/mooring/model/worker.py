@@ -55,6 +55,10 @@ class Worker:
     waiting_message: str = ""
     restarts: int = 0
     finalizers: tuple[str, ...] = ()
+    started_at: datetime | None = None  # when its kubelet took it
+    unready_since: datetime | None = None  # from its start, if it never was ready
+    failure: str = ""  # why its kubelet gave it up
+    avoids: frozenset[str] = frozenset()  # nodes it may not go to, by name
 
     @property
     def finished(self) -> bool:

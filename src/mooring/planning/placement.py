@@ -22,13 +22,14 @@ NODE_POOL_LABELS = (
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Selector and tolerations to put on a pod, and how many nodes they reach."""
+    """Selector, tolerations and nodes to avoid, to put on a pod, and how many nodes they reach."""
 
     node_selector: dict[str, str] = field(default_factory=dict)
     tolerations: tuple[dict[str, Any], ...] = ()
     nodes: int = 0
     problem: str = ""
     fix: str = ""
+    avoid: tuple[str, ...] = ()  # names of nodes that are closed for new workers
 
 
 def plan_placement(placement: Placement, nodes: Iterable[Node]) -> Placed:

@@ -10,12 +10,13 @@ from datetime import datetime, timedelta
 from math import ceil
 
 from mooring.model.claim import Claim
-from mooring.model.node import Node
+from mooring.model.node import Node, Quarantine
 from mooring.model.pool import Pool, PoolStatus
 from mooring.model.worker import ClassifiedWorker, Worker, WorkerState
 from mooring.planning.actions import CreateWorker, Reason, RetireWorker, earliest
 from mooring.planning.conditions import compute_conditions
 from mooring.planning.placement import Placed
+from mooring.planning.quarantine import describe_failed_start
 from mooring.planning.workers import classify_worker
 
 WARM_FLOOR = "warm-floor"
@@ -55,6 +56,7 @@ class PoolSnapshot:
     queued: int = 0
     in_flight: InFlight = InFlight()
     backoff: Backoff | None = None
+    quarantined: Mapping[str, Quarantine] = field(default_factory=dict)  # by node name
     problems: tuple[str, ...] = ()  # what is wrong with the spec
 
 
@@ -79,6 +81,7 @@ class _Fleet:
     outdated: tuple[ClassifiedWorker, ...]  # idle, of an older template
     leaving: tuple[ClassifiedWorker, ...]  # nobody's, on a node that drains
     finished: tuple[ClassifiedWorker, ...]
+    stuck: tuple[ClassifiedWorker, ...]  # will not start where they are, or wait for a node on old terms
     coming: int  # will be idle without further help
     occupied: int  # slots in use, terminating and in-flight ones included
 
@@ -96,8 +99,11 @@ def plan_pool(snapshot: PoolSnapshot) -> PoolPlan:
     if not snapshot.pool.terminating and not snapshot.problems:
         creates = _plan_creates(snapshot, fleet, reasons)
         retires = _plan_retires(snapshot, fleet)
+        _tell_quarantine(snapshot, reasons)
     status = _status(snapshot, fleet, reasons)
-    wake_at = earliest(_next_surplus(snapshot, fleet), snapshot.backoff.until if snapshot.backoff else None)
+    reopened = earliest(*(quarantine.until for quarantine in snapshot.quarantined.values()))
+    backoff_end = snapshot.backoff.until if snapshot.backoff else None
+    wake_at = earliest(_next_surplus(snapshot, fleet), backoff_end, reopened)
     return PoolPlan(creates, retires, status, fleet.classified, wake_at, tuple(reasons))
 
 
@@ -110,6 +116,7 @@ def _sort(snapshot: PoolSnapshot) -> _Fleet:
     outdated: list[ClassifiedWorker] = []
     leaving: list[ClassifiedWorker] = []
     finished: list[ClassifiedWorker] = []
+    stuck: list[ClassifiedWorker] = []
     coming = 0
     for item in classified:
         worker = item.worker
@@ -123,6 +130,8 @@ def _sort(snapshot: PoolSnapshot) -> _Fleet:
             (current if worker.spec_hash == snapshot.spec_hash else outdated).append(item)
         elif item.state is WorkerState.DRAINING and unheld:
             leaving.append(item)
+        elif item.state is WorkerState.STARTING and _stuck_because(snapshot, worker):
+            stuck.append(item)
         elif item.state is WorkerState.STARTING and item.why.code != "node_not_ready":
             coming += 1
     unseen = snapshot.in_flight.creating - {worker.name for worker in snapshot.workers}
@@ -132,9 +141,20 @@ def _sort(snapshot: PoolSnapshot) -> _Fleet:
         tuple(outdated),
         tuple(leaving),
         tuple(finished),
+        tuple(stuck),
         coming + len(unseen),
         len(classified) + len(unseen),
     )
+
+
+def _stuck_because(snapshot: PoolSnapshot, worker: Worker) -> str:
+    """Why a worker that is starting should be made again elsewhere; empty when it should not."""
+    avoid = frozenset(snapshot.placed.avoid)
+    if worker.node in avoid and (failure := describe_failed_start(worker)):
+        return f"it does not start ({failure}) on {worker.node}, which is quarantined"
+    if worker.unschedulable and not worker.node and worker.avoids & snapshot.nodes.keys() != avoid:
+        return "it waits for a node, and other nodes are quarantined now than when it was made"
+    return ""
 
 
 def _target(snapshot: PoolSnapshot) -> int:
@@ -168,6 +188,13 @@ def _plan_creates(snapshot: PoolSnapshot, fleet: _Fleet, reasons: list[Reason]) 
     return tuple(CreateWorker(name, snapshot.spec_hash) for name in names)
 
 
+def _tell_quarantine(snapshot: PoolSnapshot, reasons: list[Reason]) -> None:
+    for name in snapshot.placed.avoid:
+        quarantine = snapshot.quarantined[name]
+        until = quarantine.until.strftime("%H:%M:%SZ")
+        reasons.append(Reason("quarantined", f"{name} gets no new workers until {until}: {quarantine.reason}"))
+
+
 def _free_names(snapshot: PoolSnapshot, count: int) -> list[str]:
     used = {worker.name for worker in snapshot.workers} | snapshot.in_flight.creating | snapshot.in_flight.taken
     names: list[str] = []
@@ -185,6 +212,9 @@ def _plan_retires(snapshot: PoolSnapshot, fleet: _Fleet) -> tuple[RetireWorker, 
     retires = [
         _retire(snapshot, item, item.why.message, 0.0, f"phase is {item.worker.phase}") for item in fleet.finished
     ]
+    for item in fleet.stuck:
+        because = _stuck_because(snapshot, item.worker)
+        retires.append(_retire(snapshot, item, because, 0.0, because))
     target = _target(snapshot)
     full = fleet.occupied >= snapshot.pool.spec.max
     floor_holds = fleet.idle >= target

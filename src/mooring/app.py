@@ -8,6 +8,7 @@ from typing import Any
 
 from mooring import __version__
 from mooring.clock import Clock, Entropy
+from mooring.control.auditing import Auditor
 from mooring.control.claiming.activity import PolledActivity
 from mooring.control.claiming.desk import Bells, ClaimDesk
 from mooring.control.claiming.dispatching import Dispatching
@@ -65,19 +66,20 @@ class Mooring:
         self.leadership = Leadership(ledger, clock, timeouts, given.replica_id, given.address, __version__)
         self.quarantines = Quarantines(self.fleet, clock)
         self.reading = ReadSide(self.fleet, ledger, self.switches, self.quarantines)
+        self._auditor = auditor = Auditor(ledger, clock, entropy, given.replica_id)
         self._pools = PoolReconciler(
-            client, ledger, self.fleet, self.quarantines, clock, entropy, given.replica_id, self.switches.why_paused
+            client, ledger, self.fleet, self.quarantines, clock, entropy, auditor, self.switches.why_paused
         )
         self._ready = ReadyIndex(self.fleet)
         stamper = Stamper(client, self.fleet, clock)
-        ending = Ending(client, ledger, self.fleet, self._ready, stamper, clock, entropy, given.replica_id)
+        ending = Ending(client, ledger, self.fleet, self._ready, stamper, auditor, clock)
         handover = Handover(ledger, self._ready, stamper, given.minter, ending, clock)
         bells = Bells()
         self.desk = ClaimDesk(ledger, self.fleet, self._ready, handover, ending, bells, clock, entropy)
         self._waiting = Waiting(ledger, self.fleet, self._ready, handover, ending, bells, clock)
         self.identity = WorkerIdentity(client, self.fleet, clock)
         self.dispatching = Dispatching(ledger, self.fleet, ending, given.activity, clock, given.replica_id)
-        remedies = Remedies(client, ledger, stamper, ending, clock, entropy, given.replica_id)
+        remedies = Remedies(client, ledger, stamper, ending, auditor, clock)
         self._reaping = Reaping(
             client, ledger, self.fleet, self.switches, remedies, given.activity, self._may_act, clock
         )
@@ -108,7 +110,7 @@ class Mooring:
         """Be told of every change of a pool, a worker or a node, and of every act."""
         self.fleet.subscribe(listener)
         self.quarantines.subscribe(lambda name: listener("node", name))
-        self._pools.on_act(lambda key: listener("audit", key))
+        self._auditor.on_act(lambda key: listener("audit", key))
 
     @property
     def ready(self) -> bool:

@@ -10,6 +10,7 @@ import msgspec
 import structlog
 
 from mooring.clock import Clock, Entropy
+from mooring.control.auditing import Auditor
 from mooring.control.creation import Creation, WorkerCreation
 from mooring.control.fleet import Fleet
 from mooring.control.manifests import spec_hash
@@ -65,7 +66,7 @@ class PoolReconciler:
         quarantines: Quarantines,
         clock: Clock,
         entropy: Entropy,
-        replica_id: str,
+        auditor: Auditor,
         is_paused: Callable[[str], str],
     ) -> None:
         self._client = client
@@ -77,14 +78,10 @@ class PoolReconciler:
         self._is_paused = is_paused
         self._overlay = Overlay()
         self._creation = WorkerCreation(client, self._overlay, clock)
-        self._retirement = WorkerRetirement(client, ledger, self._overlay, clock, entropy, replica_id)
+        self._retirement = WorkerRetirement(client, auditor, self._overlay, clock)
         self._incarnation = ledger.incarnation.id
         self._backoffs: dict[str, Backoff] = {}
         self._written: dict[str, _Written] = {}
-
-    def on_act(self, listener: Callable[[str], None]) -> None:
-        """Be told of every destructive act."""
-        self._retirement.on_act(listener)
 
     async def reconcile(self, key: str) -> datetime | None:
         """One pass over one pool; answers when to look again."""

@@ -1,69 +1,41 @@
 """Carrying out what the claim invariants ask for: an audit row first, then the act, fenced on what was seen."""
 
-import structlog
-
-from mooring.clock import Clock, Entropy
+from mooring.clock import Clock
+from mooring.control.auditing import DONE, Auditor, Result
 from mooring.control.claiming.ending import Ending
 from mooring.control.claiming.stamping import Stamper
 from mooring.kube.client import KubeClient
-from mooring.kube.errors import KubeError, ObjectConflict, ObjectNotFound
 from mooring.kube.resources import PODS, SERVICEACCOUNTS
 from mooring.ledger.port import Ledger
-from mooring.model.audit import AuditEntry, AuditOutcome
+from mooring.model.audit import AuditOutcome
 from mooring.model.claim import Claim, ClaimState, Outcome
 from mooring.model.worker import Worker
 from mooring.planning.claims import Act, Remedy
-
-log = structlog.get_logger()
-
-Result = tuple[AuditOutcome, str]
-_DONE: Result = (AuditOutcome.DONE, "")
 
 
 class Remedies:
     """One method a remedy. Conflict means that it changed: skipped, and decided anew at the next tick."""
 
     def __init__(
-        self,
-        client: KubeClient,
-        ledger: Ledger,
-        stamper: Stamper,
-        ending: Ending,
-        clock: Clock,
-        entropy: Entropy,
-        replica_id: str,
+        self, client: KubeClient, ledger: Ledger, stamper: Stamper, ending: Ending, auditor: Auditor, clock: Clock
     ) -> None:
         self._client = client
         self._ledger = ledger
         self._stamper = stamper
         self._ending = ending
+        self._auditor = auditor
         self._clock = clock
-        self._entropy = entropy
-        self._replica_id = replica_id
 
     async def apply(self, act: Act) -> bool:
         """Audit, act, complete the row; True when the rule is healed."""
-        entry = AuditEntry(
-            id=self._entropy.uuid(),
-            at=self._clock.now(),
+        outcome = await self._auditor.carry_out(
+            lambda: self._carry_out(act),
             actor=f"invariant/{act.invariant}",
-            replica=self._replica_id,
             action=act.remedy.value,
             subject=act.subject,
             reason=act.reason,
             evidence=act.evidence,
         )
-        await self._ledger.audit.begin(entry)
-        try:
-            outcome, error = await self._carry_out(act)
-        except ObjectNotFound:
-            outcome, error = AuditOutcome.DONE, "was gone already"
-        except ObjectConflict as conflict:
-            outcome, error = AuditOutcome.SKIPPED, conflict.message
-        except KubeError as failure:
-            outcome, error = AuditOutcome.FAILED, failure.message
-            log.warning("a remedy failed", remedy=act.remedy.value, subject=act.subject.name, error=error)
-        await self._ledger.audit.complete(entry.id, outcome, now=self._clock.now(), error=error)
         return outcome is AuditOutcome.DONE
 
     async def _carry_out(self, act: Act) -> Result:
@@ -84,13 +56,13 @@ class Remedies:
     async def _unstamp(self, worker: Worker) -> Result:
         assert worker.stamp is not None
         gone = await self._stamper.unstamp(worker.namespace, worker.name, worker.uid, worker.stamp.epoch)
-        return _DONE if gone else (AuditOutcome.SKIPPED, "it carries another stamp by now, or is gone")
+        return DONE if gone else (AuditOutcome.SKIPPED, "it carries another stamp by now, or is gone")
 
     async def _delete_worker(self, worker: Worker) -> Result:
         await self._client.delete(
             PODS, worker.name, worker.namespace, uid=worker.uid, resource_version=worker.resource_version
         )
-        return _DONE  # its ServiceAccount, if it has one of its own, follows by `account-has-pod`
+        return DONE  # its ServiceAccount, if it has one of its own, follows by `account-has-pod`
 
     async def _lose(self, claim: Claim, reason: str) -> Result:
         now = self._clock.now()
@@ -109,8 +81,8 @@ class Remedies:
     async def _delete_account(self, act: Act) -> Result:
         subject = act.subject
         await self._client.delete(SERVICEACCOUNTS, subject.name, subject.namespace, uid=subject.uid)
-        return _DONE
+        return DONE
 
 
 def _told(outcome: Outcome) -> Result:
-    return _DONE if outcome.applied else (AuditOutcome.SKIPPED, f"the ledger said {outcome.verdict.value}")
+    return DONE if outcome.applied else (AuditOutcome.SKIPPED, f"the ledger said {outcome.verdict.value}")

@@ -1,19 +1,19 @@
 """Deleting workers: only what passed the rails, only as it was seen, and never without an audit row before."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
 import structlog
 
-from mooring.clock import Clock, Entropy
+from mooring.clock import Clock
+from mooring.control.auditing import DONE, Auditor, Result
 from mooring.control.metrics import RAILS_HELD, WORKERS_RETIRED
 from mooring.control.overlay import Overlay
 from mooring.kube.client import KubeClient
-from mooring.kube.errors import KubeError, ObjectConflict, ObjectNotFound
+from mooring.kube.errors import KubeError
 from mooring.kube.resources import PODS, SERVICEACCOUNTS
-from mooring.ledger.port import Ledger
-from mooring.model.audit import AuditEntry, AuditOutcome, Subject
+from mooring.model.audit import AuditOutcome, Subject
 from mooring.model.pool import Pool
 from mooring.planning.actions import RetireWorker, earliest
 from mooring.planning.rails import CAP_PER_TICK, CONFIRM_SECONDS, apply_rails
@@ -33,21 +33,12 @@ class _Memory:
 class WorkerRetirement:
     """Carries out `RetireWorker`."""
 
-    def __init__(
-        self, client: KubeClient, ledger: Ledger, overlay: Overlay, clock: Clock, entropy: Entropy, replica_id: str
-    ) -> None:
+    def __init__(self, client: KubeClient, auditor: Auditor, overlay: Overlay, clock: Clock) -> None:
         self._client = client
-        self._ledger = ledger
+        self._auditor = auditor
         self._overlay = overlay
         self._clock = clock
-        self._entropy = entropy
-        self._replica_id = replica_id
         self._memories: dict[str, _Memory] = {}
-        self._listeners: list[Callable[[str], None]] = []
-
-    def on_act(self, listener: Callable[[str], None]) -> None:
-        """Be told of every act, when its audit row is complete."""
-        self._listeners.append(listener)
 
     def forget(self, pool_key: str) -> None:
         """The pool is gone."""
@@ -76,41 +67,26 @@ class WorkerRetirement:
     async def _delete(self, pool: Pool, act: RetireWorker) -> bool:
         """One audited delete with both preconditions. False: it changed in the meantime, decide anew."""
         worker = act.worker
-        entry = AuditEntry(
-            id=self._entropy.uuid(),
-            at=self._clock.now(),
+
+        async def delete() -> Result:
+            await self._client.delete(
+                PODS, worker.name, worker.namespace, uid=worker.uid, resource_version=worker.resource_version
+            )
+            self._overlay.deleted(pool.key, worker.uid, 0, self._clock.monotonic())
+            WORKERS_RETIRED.labels(pool.key, act.invariant).inc()
+            if pool.spec.service_account == "PerWorker":
+                await self._delete_account(worker.namespace, worker.name)
+            return DONE
+
+        outcome = await self._auditor.carry_out(
+            delete,
             actor=f"invariant/{act.invariant}",
-            replica=self._replica_id,
             action="delete",
             subject=Subject("Pod", worker.namespace, worker.name, worker.uid),
             reason=act.reason,
             evidence=act.evidence,
         )
-        await self._ledger.audit.begin(entry)
-        outcome, error = await self._carry_out(pool, act)
-        await self._ledger.audit.complete(entry.id, outcome, now=self._clock.now(), error=error)
-        for listener in self._listeners:
-            listener(f"{worker.namespace}/{worker.name}")
         return outcome is AuditOutcome.DONE
-
-    async def _carry_out(self, pool: Pool, act: RetireWorker) -> tuple[AuditOutcome, str]:
-        worker = act.worker
-        try:
-            await self._client.delete(
-                PODS, worker.name, worker.namespace, uid=worker.uid, resource_version=worker.resource_version
-            )
-        except ObjectNotFound:
-            return AuditOutcome.DONE, "was gone already"
-        except ObjectConflict as error:
-            return AuditOutcome.SKIPPED, error.message
-        except KubeError as error:
-            log.warning("delete failed", pod=worker.name, namespace=worker.namespace, error=error.message)
-            return AuditOutcome.FAILED, error.message
-        self._overlay.deleted(pool.key, worker.uid, 0, self._clock.monotonic())
-        WORKERS_RETIRED.labels(pool.key, act.invariant).inc()
-        if pool.spec.service_account == "PerWorker":
-            await self._delete_account(worker.namespace, worker.name)
-        return AuditOutcome.DONE, ""
 
     async def _delete_account(self, namespace: str, name: str) -> None:
         """Its pod is going; what fails here is found by `account-has-pod`."""

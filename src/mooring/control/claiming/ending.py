@@ -2,17 +2,18 @@
 
 import structlog
 
-from mooring.clock import Clock, Entropy
+from mooring.clock import Clock
+from mooring.control.auditing import DONE, Auditor, Result
 from mooring.control.claiming.ready import ReadyIndex
 from mooring.control.claiming.stamping import Stamper
 from mooring.control.fleet import Fleet
 from mooring.kube.client import KubeClient
-from mooring.kube.errors import KubeError, ObjectConflict, ObjectNotFound
+from mooring.kube.errors import KubeError, ObjectNotFound
 from mooring.kube.resources import PODS, SERVICEACCOUNTS
 from mooring.kube.views import Pod
 from mooring.ledger.port import Ledger
 from mooring.model import names
-from mooring.model.audit import AuditEntry, AuditOutcome, Subject
+from mooring.model.audit import AuditOutcome, Subject
 from mooring.model.claim import Claim, ClaimState, Outcome
 
 log = structlog.get_logger()
@@ -28,18 +29,16 @@ class Ending:
         fleet: Fleet,
         ready: ReadyIndex,
         stamper: Stamper,
+        auditor: Auditor,
         clock: Clock,
-        entropy: Entropy,
-        replica_id: str,
     ) -> None:
         self._client = client
         self._ledger = ledger
         self._fleet = fleet
         self._ready = ready
         self._stamper = stamper
+        self._auditor = auditor
         self._clock = clock
-        self._entropy = entropy
-        self._replica_id = replica_id
 
     async def end(self, claim: Claim, epoch: int, state: ClaimState, reason: str) -> Outcome:
         """End the row, fenced on the epoch; then return or delete the worker."""
@@ -50,14 +49,14 @@ class Ending:
             await self._let_go(claim, keep=returned)
         return outcome
 
-    async def fail(self, claim: Claim, reason: str) -> tuple[AuditOutcome, str]:
+    async def fail(self, claim: Claim, reason: str) -> Result:
         """The work never began: un-stamp the worker at once, then end the row."""
         await self._let_go(claim, keep=True)
         outcome = await self._ledger.claims.end(
             claim.id, claim.epoch, ClaimState.FAILED, now=self._clock.now(), reason=reason
         )
         if outcome.applied:
-            return AuditOutcome.DONE, ""
+            return DONE
         return AuditOutcome.SKIPPED, f"the ledger said {outcome.verdict.value}"
 
     async def _let_go(self, claim: Claim, *, keep: bool) -> None:
@@ -89,30 +88,22 @@ class Ending:
     async def _delete(self, claim: Claim, pod: Pod) -> None:
         """`reuse: Never`: the session is over, and so is its worker. Audited before, with both preconditions."""
         meta = pod.metadata
-        entry = AuditEntry(
-            id=self._entropy.uuid(),
-            at=self._clock.now(),
+
+        async def delete() -> Result:
+            await self._client.delete(
+                PODS, meta.name, meta.namespace, uid=meta.uid, resource_version=meta.resource_version
+            )
+            await self._delete_account(pod)
+            return DONE
+
+        await self._auditor.carry_out(
+            delete,
             actor=f"claim/{claim.id}",
-            replica=self._replica_id,
             action="delete",
             subject=Subject("Pod", meta.namespace, meta.name, meta.uid),
             reason="its session is over and the pool does not reuse workers",
             evidence={"proofs": ["the claim has ended", "no other live claim"], "epoch": claim.epoch},
         )
-        await self._ledger.audit.begin(entry)
-        outcome, error = AuditOutcome.DONE, ""
-        try:
-            await self._client.delete(
-                PODS, meta.name, meta.namespace, uid=meta.uid, resource_version=meta.resource_version
-            )
-            await self._delete_account(pod)
-        except ObjectNotFound:
-            error = "was gone already"
-        except ObjectConflict as conflict:
-            outcome, error = AuditOutcome.SKIPPED, conflict.message
-        except KubeError as failure:
-            outcome, error = AuditOutcome.FAILED, failure.message
-        await self._ledger.audit.complete(entry.id, outcome, now=self._clock.now(), error=error)
 
     async def _delete_account(self, pod: Pod) -> None:
         if pod.spec.service_account_name != pod.metadata.name:

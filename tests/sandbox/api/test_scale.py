@@ -66,7 +66,7 @@ async def test_a_stale_scale_is_a_conflict_and_a_negative_one_nonsense() -> None
     assert negative.message == (
         'Scale.autoscaling "d" is invalid: spec.replicas: Invalid value: -4: must be greater than or equal to 0'
     )
-    assert (await call.patch(f"{DEPLOYMENTS}/d/scale", {"spec": {"replicas": "many"}})).status == 400
+    assert (await call.patch(f"{DEPLOYMENTS}/d/scale", {"spec": {"replicas": "many"}})).status == 422
     assert (await call.get(f"{DEPLOYMENTS}/missing/scale")).status == 404
     assert (await call.post(f"{DEPLOYMENTS}/d/scale", {})).status == 405
 

@@ -134,6 +134,15 @@ async def test_a_value_of_the_wrong_type_is_refused_in_the_words_of_the_decoder(
 
 
 @in_virtual_time
+async def test_a_null_in_a_list_or_a_map_is_an_empty_value() -> None:
+    call = caller()
+    answer = await call.post(CONFIGMAPS, {"metadata": {"name": "a", "labels": {"x": None}}, "data": {"k": None}})
+    assert answer.meta["labels"] == {"x": ""} and answer.body["data"] == {"k": ""}
+    wrong = await call.post(CONFIGMAPS, {"metadata": {"name": "b", "finalizers": [None]}})
+    assert wrong.status == 422
+
+
+@in_virtual_time
 async def test_a_body_may_be_yaml_and_must_be_readable() -> None:
     call = caller()
     text = b"metadata:\n  name: a\ndata:\n  day: '2026-03-01'\n"

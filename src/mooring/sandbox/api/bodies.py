@@ -1,5 +1,6 @@
 """Request bodies: decoded, held to the shape of their kind, with what is unknown told or refused."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from mooring.sandbox.api.kinds import Kind, Object
 from mooring.sandbox.api.options import FieldValidation
 from mooring.sandbox.api.protobuf import decode_protobuf
 from mooring.sandbox.api.pruning import drop_empty, prune
+from mooring.sandbox.api.schema import Schema
 from mooring.sandbox.api.status import Refusal
 from mooring.sandbox.api.validation import decoding_error, unknown_fields
 
@@ -113,9 +115,36 @@ def _shape(kind: Kind, body: Object, how: FieldValidation, warnings: list[str]) 
     decoded, shape_of = (body.get("metadata", {}), schema.child("metadata")) if kind.custom else (body, schema)
     if misfit := decoding_error(shape_of, decoded):
         raise Misshapen(misfit)
+    if b"null" in encode(decoded):
+        _empty_nulls(shape_of, decoded)
     prune(schema, body)
     if not kind.custom:
         drop_empty(schema, body)
+
+
+def _empty_nulls(schema: Schema, value: Any) -> None:
+    """Nulls among the members of a list or a map are what Go makes of them: empty ones."""
+    if isinstance(value, list) and schema.items is not None:
+        for index, item in enumerate(value):
+            value[index] = _EMPTY.get(schema.items.type, str)() if item is None else item
+            _empty_nulls(schema.items, value[index])
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if known := schema.properties.get(key):
+                _empty_nulls(known, item)
+            elif schema.additional is not None:
+                value[key] = _EMPTY.get(schema.additional.type, str)() if item is None else item
+                _empty_nulls(schema.additional, value[key])
+
+
+_EMPTY: dict[str, Callable[[], Any]] = {
+    "object": dict,
+    "array": list,
+    "integer": int,
+    "number": int,
+    "boolean": bool,
+    "any": dict,
+}
 
 
 def _changed(body: Object, old: Object) -> Object:

@@ -11,7 +11,6 @@ from mooring.sandbox.api.routing import is_true
 from mooring.sandbox.api.status import Cause, Refusal, invalid
 
 FieldValidation = Literal["Ignore", "Warn", "Strict"]
-Propagation = Literal["", "Background", "Foreground", "Orphan"]
 
 _VERSION = "resourceVersionMatch"
 _POLICIES = ("Foreground", "Background", "Orphan")
@@ -56,7 +55,7 @@ class DeleteOptions(msgspec.Struct, frozen=True, rename="camel"):
     propagation_policy: str | None = None
     orphan_dependents: bool | None = None
     preconditions: Preconditions | None = None
-    dry_run: list[str] = []
+    dry_run: list[str] | None = None
 
     @property
     def is_dry_run(self) -> bool:
@@ -112,11 +111,11 @@ def write_options(query: dict[str, str], user_agent: str, kind: str, *, apply: b
 def delete_options(query: dict[str, str], body: object) -> DeleteOptions:
     """The options of a deletion: the body's when there is one, else the query's."""
     try:
-        options = msgspec.convert(body if body else _from_query(query), DeleteOptions)
+        options = msgspec.convert(_from_query(query) if body is None else body, DeleteOptions)
     except msgspec.ValidationError as error:
         raise Refusal(400, "BadRequest", f"DeleteOptions cannot be read: {error}") from error
     wrong = []
-    if options.dry_run not in ([], ["All"]):
+    if options.dry_run not in (None, [], ["All"]):
         wrong.append(causes.not_supported("dryRun", options.dry_run, ["All"]))
     if options.propagation_policy is not None and options.propagation_policy not in _POLICIES:
         wrong.append(causes.not_supported("propagationPolicy", options.propagation_policy, [*_POLICIES, "nil"]))

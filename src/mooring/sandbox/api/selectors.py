@@ -129,9 +129,7 @@ def _field_value(kind: Kind, candidate: Object, path: str) -> str:
 
 
 def _unknown_field(kind: Kind, path: str) -> Refusal:
-    if kind.selectable_fields and not kind.custom:
-        return Refusal(400, "BadRequest", f"field label not supported: {path}")
-    if kind.custom:
+    if kind.selectable_fields or kind.custom:
         return Refusal(400, "BadRequest", f"field label not supported: {path}")
     known = '"metadata.name", "metadata.namespace"'
     return Refusal(400, "BadRequest", f'"{path}" is not a known field selector: only {known}')

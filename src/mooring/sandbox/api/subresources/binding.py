@@ -1,7 +1,7 @@
 """binding: a pod is given its node, once."""
 
 from mooring.kube.transport import Response
-from mooring.sandbox.api.bodies import decode_any
+from mooring.sandbox.api.bodies import decode_part
 from mooring.sandbox.api.cluster import Call, Cluster, conflict, timestamp
 from mooring.sandbox.api.conditions import set_condition
 from mooring.sandbox.api.kinds import Object
@@ -12,8 +12,8 @@ from mooring.sandbox.api.store import Stored
 
 def bind(cluster: Cluster, call: Call) -> Response:
     """Assign the pod to the node that the Binding names."""
-    body = decode_any(call.request)
-    node, metadata = _target(body), body.get("metadata") or {}
+    body = decode_part(call.request, cluster.builtin("", "bindings"))
+    node, metadata = _target(body), body["metadata"]
     name = call.name or metadata.get("name", "")
     pods = cluster.builtin("", "pods")
     pod = cluster.require(pods, call.namespace, name)
@@ -32,9 +32,9 @@ def bind(cluster: Cluster, call: Call) -> Response:
     return json_response(201, success(code=201))
 
 
-def _target(body: object) -> str:
-    target = body.get("target") if isinstance(body, dict) else None
-    if not isinstance(target, dict) or not target.get("name"):
+def _target(body: Object) -> str:
+    target = body.get("target") or {}
+    if not target.get("name"):
         raise Refusal(500, "", "target.name: Required value")
     if target.get("kind", "Node") not in ("", "Node"):
         raise Refusal(500, "", 'target.kind: Unsupported value: supported values: "Node", "<empty>"')

@@ -3,7 +3,7 @@
 import msgspec
 
 from mooring.kube.transport import Response
-from mooring.sandbox.api.bodies import decode_any
+from mooring.sandbox.api.bodies import decode_part
 from mooring.sandbox.api.cluster import Call, Cluster, denied, timestamp
 from mooring.sandbox.api.conditions import set_condition
 from mooring.sandbox.api.deletion import check_preconditions
@@ -12,9 +12,11 @@ from mooring.sandbox.api.options import DeleteOptions, Preconditions, WriteOptio
 from mooring.sandbox.api.selectors import labels_from_object
 from mooring.sandbox.api.status import Cause, Refusal, json_response, success
 from mooring.sandbox.api.store import Stored
+from mooring.sandbox.api.types import LIBRARY
 from mooring.sandbox.api.verbs.deleting import remove
 from mooring.sandbox.api.writing import Write, update
 
+_EVICTION = Kind("policy", "v1", "Eviction", "evictions", True, LIBRARY["policy.Eviction"])
 _RETRY_SECONDS = 10
 _MAX_DISRUPTED = 2000
 _SEVERAL = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
@@ -22,8 +24,8 @@ _SEVERAL = "This pod has more than one PodDisruptionBudget, which the eviction s
 
 def evict(cluster: Cluster, call: Call) -> Response:
     """Delete the pod if its budget has room; 429 when it has none."""
-    body = decode_any(call.request)
-    if not isinstance(body, dict) or (body.get("metadata") or {}).get("name", call.name) != call.name:
+    body = decode_part(call.request, _EVICTION)
+    if body["metadata"].get("name", call.name) != call.name:
         raise Refusal(400, "BadRequest", "name in URL does not match name in Eviction object")
     options = _delete_options(call, body)
     pod = cluster.require(call.kind, call.namespace, call.name)

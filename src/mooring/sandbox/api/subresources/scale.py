@@ -6,21 +6,20 @@ import msgspec
 
 from mooring.kube.transport import Response
 from mooring.sandbox.api import causes
-from mooring.sandbox.api.bodies import decode_any, media_type
+from mooring.sandbox.api.bodies import decode_any, decode_part, media_type
 from mooring.sandbox.api.cluster import Call, Cluster
 from mooring.sandbox.api.kinds import Kind, Object
 from mooring.sandbox.api.options import write_options
-from mooring.sandbox.api.schema import INT32, Schema
 from mooring.sandbox.api.status import Refusal, invalid
 from mooring.sandbox.api.store import Stored
-from mooring.sandbox.api.verbs.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, patched
+from mooring.sandbox.api.types import LIBRARY
+from mooring.sandbox.api.validation import decoding_error
+from mooring.sandbox.api.verbs.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, patched, unusable_patch
 from mooring.sandbox.api.verbs.updating import check_names
 from mooring.sandbox.api.writing import Write, update
 
 _GROUP = "autoscaling"
-_API_VERSION = "autoscaling/v1"
-_SPEC = Schema("object", properties={"replicas": INT32})
-_SCALE = Kind(_GROUP, "v1", "Scale", "scales", True, Schema("object", properties={"spec": _SPEC}))
+_SCALE = Kind(_GROUP, "v1", "Scale", "scales", True, LIBRARY["autoscaling.Scale"])
 _OPERATORS = {"In": "in", "NotIn": "notin"}
 
 
@@ -33,10 +32,7 @@ def get_scale(cluster: Cluster, call: Call) -> Response:
 def update_scale(cluster: Cluster, call: Call) -> Response:
     """Set the replica count from a whole Scale."""
     existing = cluster.require(call.kind, call.namespace, call.name)
-    wanted = decode_any(call.request)
-    if not isinstance(wanted, dict):
-        raise Refusal(400, "BadRequest", "the object provided is unrecognized (must be of type Scale)")
-    return _rescale(cluster, call, existing, wanted)
+    return _rescale(cluster, call, existing, decode_part(call.request, _SCALE))
 
 
 def patch_scale(cluster: Cluster, call: Call) -> Response:
@@ -46,17 +42,16 @@ def patch_scale(cluster: Cluster, call: Call) -> Response:
         raise Refusal(415, "UnsupportedMediaType", "415: Unsupported Media Type")
     existing = cluster.require(call.kind, call.namespace, call.name)
     body = decode_any(call.request, prefix="error decoding patch: ")
-    return _rescale(cluster, call, existing, patched(_SCALE, _scale_of(call.kind, existing), how, body))
+    wanted = patched(_SCALE, _scale_of(call.kind, existing), how, body)
+    if misfit := decoding_error(_SCALE.schema, wanted):
+        raise unusable_patch(misfit)
+    return _rescale(cluster, call, existing, wanted)
 
 
 def _rescale(cluster: Cluster, call: Call, existing: Stored, wanted: Object) -> Response:
-    metadata = wanted.setdefault("metadata", {})
-    check_names(call, wanted)
-    replicas = (wanted.get("spec") or {}).get("replicas", 0)
-    if not isinstance(replicas, int) or isinstance(replicas, bool):
-        raise Refusal(
-            400, "BadRequest", "json: cannot unmarshal into Go struct field ScaleSpec.spec.replicas of type int32"
-        )
+    metadata = wanted.get("metadata") or {}
+    check_names(call, {**wanted, "metadata": metadata})
+    replicas = (wanted.get("spec") or {}).get("replicas") or 0
     if replicas < 0:
         wrong = causes.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
         raise invalid("Scale", _GROUP, call.name, [wrong])
@@ -83,7 +78,7 @@ def _scale_of(kind: Kind, stored: Stored) -> Object:
         status["selector"] = selector
     return {
         "kind": "Scale",
-        "apiVersion": _API_VERSION,
+        "apiVersion": _SCALE.api_version,
         "metadata": {key: metadata[key] for key in kept if key in metadata},
         "spec": {"replicas": _read_path(stored.object, spec_path) or 0},
         "status": status,

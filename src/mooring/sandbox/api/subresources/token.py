@@ -4,12 +4,15 @@ import msgspec
 
 from mooring.kube.transport import Response
 from mooring.sandbox.api import causes
-from mooring.sandbox.api.bodies import decode_any
+from mooring.sandbox.api.bodies import decode_part
 from mooring.sandbox.api.cluster import Call, Cluster, conflict, timestamp
-from mooring.sandbox.api.kinds import Object
+from mooring.sandbox.api.kinds import Kind, Object
 from mooring.sandbox.api.status import Cause, Refusal, invalid
 from mooring.sandbox.api.tokens import ISSUER
+from mooring.sandbox.api.types import LIBRARY
 
+_GROUP = "authentication.k8s.io"
+_TOKEN_REQUEST = Kind(_GROUP, "v1", "TokenRequest", "tokenrequests", True, LIBRARY["authentication.TokenRequest"])
 _DEFAULT_SECONDS = 3600
 _SHORTEST_SECONDS = 600
 _LONGEST_SECONDS = 1 << 32
@@ -18,8 +21,7 @@ _LONGEST_SECONDS = 1 << 32
 def request_token(cluster: Cluster, call: Call) -> Response:
     """Answer a TokenRequest."""
     account = cluster.require(call.kind, call.namespace, call.name).object
-    body = decode_any(call.request)
-    spec: Object = (body.get("spec") if isinstance(body, dict) else None) or {}
+    spec: Object = decode_part(call.request, _TOKEN_REQUEST).get("spec") or {}
     seconds = spec.get("expirationSeconds") or _DEFAULT_SECONDS
     _check(spec, seconds)
     audiences = spec.get("audiences") or [ISSUER]
@@ -28,7 +30,7 @@ def request_token(cluster: Cluster, call: Call) -> Response:
     metadata = {key: account["metadata"][key] for key in ("name", "namespace", "uid")}
     answer = {
         "kind": "TokenRequest",
-        "apiVersion": "authentication.k8s.io/v1",
+        "apiVersion": _TOKEN_REQUEST.api_version,
         "metadata": {**metadata, "creationTimestamp": timestamp(cluster.clock.now())},
         "spec": {"audiences": audiences, "expirationSeconds": seconds, "boundObjectRef": bound},
         "status": {"token": issued.token, "expirationTimestamp": timestamp(issued.expires)},
@@ -46,7 +48,7 @@ def _check(spec: Object, seconds: object) -> None:
             causes.invalid("spec.expirationSeconds", seconds, "may not specify a duration larger than 2^32 seconds")
         )
     if wrong:
-        raise invalid("TokenRequest", "authentication.k8s.io", "", wrong)
+        raise invalid("TokenRequest", _GROUP, "", wrong)
 
 
 def _bound_pod(cluster: Cluster, call: Call, bound: Object | None) -> Object | None:

@@ -22,7 +22,6 @@ JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
-_APPLY_TYPES = (APPLY_PATCH, "application/apply-patch+cbor")
 
 
 def patch(cluster: Cluster, call: Call) -> Response:
@@ -60,31 +59,25 @@ def patched(kind: Kind, old: Object, how: str, body: Any) -> Object:
 
 def _shape_patched(call: Call, new: Object, old: Object, options: WriteOptions) -> None:
     kind = call.kind
-    if new.get("kind") != kind.kind or new.get("apiVersion", "").rpartition("/")[0] != kind.group:
-        raise _unusable(f"it would turn a {kind.kind} into a {new.get('kind')} of {new.get('apiVersion')}")
+    if new.get("kind") != kind.kind or str(new.get("apiVersion")).rpartition("/")[0] != kind.group:
+        raise unusable_patch(f"it would turn a {kind.kind} into a {new.get('kind')} of {new.get('apiVersion')}")
     new["apiVersion"] = kind.api_version
     if not isinstance(new.get("metadata"), dict):
-        raise _unusable("an object has metadata")
+        raise unusable_patch("an object has metadata")
     try:
         shape(kind, new, options.field_validation, call.warnings, old)
     except Misshapen as misfit:
-        raise _unusable(str(misfit)) from misfit
+        raise unusable_patch(str(misfit)) from misfit
 
 
-def _unusable(why: str) -> Refusal:
+def unusable_patch(why: str) -> Refusal:
+    """422 for a patch after which the object would not be one."""
     return invalid("", "", "", [causes.invalid("patch", "patch", why)])
 
 
 def _apply(cluster: Cluster, call: Call, options: WriteOptions, body: Any) -> Response:
     kind = call.kind
     applied = _applied_object(call, body)
-    try:
-        shape(kind, applied, options.field_validation, call.warnings)
-    except Misshapen as misfit:
-        told = (
-            f"failed to create typed patch object ({call.namespace}/{call.name}; {kind.api_version}, Kind={kind.kind})"
-        )
-        raise Refusal(500 if options.field_validation != "Strict" else 400, "", f"{told}: {misfit}") from misfit
     existing = cluster.table(kind).objects.get(object_key(call.namespace, call.name))
     merged = server_side_apply(
         kind.schema,
@@ -96,6 +89,10 @@ def _apply(cluster: Cluster, call: Call, options: WriteOptions, body: Any) -> Re
         call.route.subresource,
         status_is_separate="status" in kind.subresources or not kind.custom,
     )
+    try:
+        shape(kind, merged, "Ignore", call.warnings, existing.object if existing else None)
+    except Misshapen as misfit:
+        raise Refusal(400, "BadRequest", str(misfit)) from misfit
     check_names(call, merged)
     write = Write(call.user, options, call.route.subresource, tracked=True, warnings=call.warnings)
     if existing is None:
@@ -107,14 +104,17 @@ def _apply(cluster: Cluster, call: Call, options: WriteOptions, body: Any) -> Re
 
 def _applied_object(call: Call, body: Any) -> Object:
     kind = call.kind
-    claimed, version = (body.get("kind", ""), body.get("apiVersion", "")) if isinstance(body, dict) else ("", "")
+    stated = body if isinstance(body, dict) else {}
+    claimed, version = str(stated.get("kind") or ""), str(stated.get("apiVersion") or "")
     if claimed != kind.kind or version != kind.api_version:
-        raise Refusal(
-            400, "BadRequest", f"invalid object type: {version if '/' in version else f'/{version}'}, Kind={claimed}"
-        )
+        group_version = version if "/" in version else f"/{version}"
+        raise Refusal(400, "BadRequest", f"invalid object type: {group_version}, Kind={claimed}")
     applied: Object = body
-    applied.setdefault("metadata", {}).setdefault("name", call.name)
-    check_names(call, applied)
+    metadata = applied.get("metadata")
+    if not isinstance(metadata, dict):
+        metadata = applied["metadata"] = {}
+    check_names(call, {"metadata": dict(metadata)})
+    metadata.setdefault("name", call.name)
     return applied
 
 

@@ -53,7 +53,7 @@ def worker_from_pod(pod: views.Pod) -> Worker | None:
         finalizers=meta.finalizers,
         started_at=pod.status.start_time,
         unready_since=ready.last_transition_time if ready is not None and not is_ready else None,
-        failure=pod.status.reason,
+        failure=_failure(pod),
         avoids=frozenset(meta.annotations.get(names.AVOIDS, "").split()),
     )
 
@@ -101,3 +101,14 @@ def _waiting(pod: views.Pod) -> Waiting | None:
         if waiting is not None and waiting.reason not in ("", "ContainerCreating", "PodInitializing"):
             return waiting
     return None
+
+
+def _failure(pod: views.Pod) -> str:
+    """Why a pod failed: the kubelet's own reason, or that of the first container that ended badly."""
+    if pod.status.reason or pod.status.phase != "Failed":
+        return pod.status.reason
+    for status in (*pod.status.init_container_statuses, *pod.status.container_statuses):
+        ended = status.state.terminated
+        if ended is not None and ended.exit_code:
+            return f"{ended.reason or 'Error'} (exit code {ended.exit_code})"
+    return ""

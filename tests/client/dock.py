@@ -221,8 +221,8 @@ def _pump(source: socket.socket, sink: socket.socket) -> None:
 
 def _complete(answer: bytes) -> bool:
     head, found, body = answer.partition(b"\r\n\r\n")
-    if not found:
-        return False
+    if not found or b" 204 " in head[:16]:
+        return bool(found)
     for line in head.lower().split(b"\r\n"):
         if line.startswith(b"content-length:"):
             return len(body) >= int(line.split(b":")[1])

@@ -32,10 +32,11 @@ def find_endpoint(url: str = "", token: str = "", state: Path | None = None) -> 
         raise Misconfigured(
             "where Mooring runs is not known", fix="start one with 'mooring up', or give --url or MOORING_URL"
         )
-    return _checked(Endpoint(url.rstrip("/"), token))
+    return check_endpoint(Endpoint(url.rstrip("/"), token))
 
 
-def _checked(endpoint: Endpoint) -> Endpoint:
+def check_endpoint(endpoint: Endpoint) -> Endpoint:
+    """The endpoint itself, unless no request could ever be sent to it."""
     try:
         parts = urlsplit(endpoint.url)
         sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

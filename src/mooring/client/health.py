@@ -4,30 +4,42 @@ import argparse
 import asyncio
 import os
 import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 
-async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+@asynccontextmanager
+async def answering_health(address: str, port: int, body: Callable[[], str]) -> AsyncIterator[asyncio.Server]:
+    """Answer `GET /healthz` with what `body` says, for the time of the block."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            request = await reader.readline()
+            while (await reader.readline()).strip():
+                pass
+            found = request.split(b" ")[1:2] == [b"/healthz"]
+            status, text = (b"200 OK", body().encode()) if found else (b"404 Not Found", b"no such page\n")
+            head = b"HTTP/1.1 %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % (status, len(text))
+            writer.write(head + text)
+            await writer.drain()
+        except ConnectionError:
+            pass  # the checker hung up; it will ask again
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(answer, address, port)
     try:
-        request = await reader.readline()
-        while (await reader.readline()).strip():
-            pass
-        found = request.split(b" ")[1:2] == [b"/healthz"]
-        status, body = (b"200 OK", b"ok\n") if found else (b"404 Not Found", b"no such page\n")
-        writer.write(b"HTTP/1.1 %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (status, len(body), body))
-        await writer.drain()
-    except ConnectionError:
-        pass  # the checker hung up; it will ask again
+        yield server
     finally:
-        writer.close()
+        server.close()
 
 
 async def serve_health(address: str, port: int) -> None:
     """Answer until SIGTERM."""
     stopped = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
-    server = await asyncio.start_server(_answer, address, port)
-    print(f"healthy at {address}:{port}", flush=True)
-    async with server:
+    async with answering_health(address, port, lambda: "ok\n"):
+        print(f"healthy at {address}:{port}", flush=True)
         await stopped.wait()
     print("told to stop", flush=True)
 

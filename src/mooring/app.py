@@ -23,7 +23,7 @@ from mooring.control.fleet import Fleet, is_fresh
 from mooring.control.housekeeping import Housekeeping
 from mooring.control.leadership import Leadership
 from mooring.control.loop import ReconcileLoop
-from mooring.control.metrics import CACHE_FRESH, CACHE_OBJECTS, LEADING, NODES_QUARANTINED
+from mooring.control.metrics import CACHE_FRESH, CACHE_OBJECTS, LEADING
 from mooring.control.pools import PoolReconciler
 from mooring.control.quarantine import Quarantines
 from mooring.control.reading import ReadSide
@@ -132,7 +132,6 @@ class Mooring:
 
     def _expose_metrics(self) -> None:
         LEADING.set_function(lambda: float(self.leadership.leading))
-        NODES_QUARANTINED.set_function(lambda: float(len(self.quarantines.closed())))
         for name, reflector in self.fleet.reflectors.items():
             CACHE_OBJECTS.labels(name).set_function(partial(_length, reflector))
             CACHE_FRESH.labels(name).set_function(partial(_freshness, reflector))

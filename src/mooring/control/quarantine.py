@@ -10,6 +10,7 @@ import structlog
 
 from mooring.clock import Clock
 from mooring.control.fleet import Fleet
+from mooring.control.metrics import NODES_QUARANTINED
 from mooring.model.node import Quarantine
 from mooring.planning.quarantine import (
     QuarantinePolicy,
@@ -75,6 +76,7 @@ class Quarantines:
             now, self._fleet.nodes, tuple(self._failures.values()), self._started(), self._closed
         )
         before, self._closed = self._closed, plan_quarantine(snapshot, POLICY)
+        NODES_QUARANTINED.set(len(self._closed))
         for node in self._fleet.nodes.values():
             if (node.uid in before) != (node.uid in self._closed):
                 self._tell(node.name, self._closed.get(node.uid))

@@ -125,20 +125,6 @@ def up(
 
 @app.command()
 def sandbox(
-    nodes: Annotated[int, typer.Option("--nodes", min=1, max=1000, help="How many nodes.")] = 1,
-    state: Annotated[Path, typer.Option("--state", help="Folder for everything that is kept.")] = Path(".sandbox"),
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port of its API; 0 takes a free one.")] = 0,
-    runtime: Annotated[str, typer.Option("--runtime", help="process, or simulated for large fleets.")] = "process",
-) -> None:
-    """The embedded Kubernetes alone, for anyone's tests."""
-    from mooring.cli.failures import guarded
-    from mooring.cli.sandbox import SandboxCommand, run_sandbox
-
-    guarded(lambda: run_sandbox(SandboxCommand(nodes, state, port, runtime)))
-
-
-@app.command()
-def sandbox(
     nodes: Annotated[int, typer.Option("--nodes", min=0, max=1000, help="How many nodes, all alike.")] = 1,
     state: Annotated[Path, typer.Option("--state", help="Folder for everything that is kept.")] = Path(".sandbox"),
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port of the API; 0 takes a free one.")] = 0,

@@ -1,8 +1,11 @@
 """A node that is Ready and broken, in a whole cluster: what it does to a pool, and how the pool gets around it."""
 
+import msgspec
 import pytest
 
+from mooring.cli.listings import NODES
 from mooring.control import quarantine
+from mooring.dashboard.tiles import plan_tiles, render_tile
 from mooring.incidents.stage import open_stage
 from mooring.model import names
 from mooring.planning.quarantine import QuarantinePolicy
@@ -170,5 +173,26 @@ def test_a_node_that_comes_back_under_the_same_name_is_another_node():
             await world.change({"warm": 12})
             await world.until_idle(12)
             assert "node-1" in await ready_on(world)
+
+    play(scenario)
+
+
+def test_a_quarantine_is_seen_in_the_api_in_the_terminal_and_on_the_map():
+    async def scenario():
+        async with harbour(nodes=4, scripts=serving(Broken("node-1"))) as world:
+            reading = world.start().mooring.reading
+            await world.pool(warm=12, max=20, template=template())
+            await world.until_idle(12)
+            nodes, workers = await reading.nodes(), await reading.workers()
+            closed, healthy = (msgspec.to_builtins(node) for node in nodes[:2])
+            told = "3 workers failed to start within 10 min, the last one with StartError (exit code 128)"
+            assert set(closed["quarantine"]) == {"since", "until", "reason"}
+            assert closed["quarantine"]["reason"] == told and healthy["quarantine"] is None
+            (state,) = [column for column in NODES.columns if column.title == "STATE"]
+            assert state.read(closed) == f"quarantined until {closed['quarantine']['until']}: {told}"
+            assert state.read(healthy) == "open"
+            tiles = {tile.node: tile for tile in plan_tiles(nodes, workers)}
+            assert (tiles["node-1"].kind, tiles["node-2"].kind) == ("quarantined", "open")
+            assert f"quarantined until 12:10Z: {told}" in render_tile(tiles["node-1"])
 
     play(scenario)

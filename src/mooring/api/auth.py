@@ -6,6 +6,7 @@ foreign web page cannot read them through a name it controls.
 
 import hmac
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,9 @@ from mooring.clock import Entropy
 from mooring.model.errors import Forbidden, Misconfigured, Unauthorized
 
 COOKIE = "mooring_token"
-_OPEN = frozenset({"/healthz", "/readyz", "/metrics", "/openapi.json", "/docs", "/login"})
+OPEN = frozenset({"/healthz", "/readyz", "/metrics", "/openapi.json", "/docs", "/login"})
 _OWN_PROOF = frozenset({"/v1/dispatch", "/v1/dispatch/heartbeat", "/v1/dispatch/done"})  # workers show their own token
-_OWN_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
+_OWN_HOST = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:[0-9]+)?")
 _READING = frozenset({"GET", "HEAD"})
 
 
@@ -54,7 +55,7 @@ class Access:
     async def check(self, request: Request[Any, Any, Any]) -> None:
         """Raise unless the request may pass."""
         path = request.url.path
-        if path in _OPEN or path in _OWN_PROOF or path.startswith("/static/"):
+        if path in OPEN or path in _OWN_PROOF or path.startswith("/static/"):
             return
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
@@ -65,7 +66,7 @@ class Access:
             _refuse_foreign_origin(request)
             return
         if self.open_pages and not path.startswith("/v1/") and request.method in _READING:
-            if request.headers.get("host", "").rsplit(":", 1)[0] in _OWN_NAMES:
+            if _OWN_HOST.fullmatch(request.headers.get("host", "")):
                 return
             raise Forbidden("pages are open on this machine only", fix="open them at 127.0.0.1, or log in at /login")
         raise Unauthorized(
@@ -77,7 +78,9 @@ def _refuse_foreign_origin(request: Request[Any, Any, Any]) -> None:
     """A cookie is sent by browsers on their own; a write must also come from our own pages."""
     if request.method in _READING:
         return
-    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+    origin = request.headers.get("origin")
+    foreign = origin is not None and origin.partition("://")[2] != request.headers.get("host")
+    if foreign or request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise Forbidden(
             "this write did not come from Mooring's own pages", fix="use the dashboard, or the bearer token"
         )

@@ -6,6 +6,7 @@ import msgspec
 from litestar import delete, get, post
 from litestar.params import Parameter, QueryParameter
 
+from mooring.api.bounds import Before, Epoch, EpochIfGiven
 from mooring.api.readmodels import ClaimItems, ClaimReading, ReadSide, read_claim, read_claims
 from mooring.api.reads import MOST_ROWS, PAGE_ROWS
 from mooring.control.claiming.desk import ClaimDesk
@@ -18,7 +19,7 @@ from mooring.model.wish import Wish
 class Beat(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The body of a heartbeat."""
 
-    epoch: int
+    epoch: Epoch
 
 
 @post("/v1/pools/{namespace:str}/{name:str}/claims", tags=["claims"], summary="Claim a worker", status_code=201)
@@ -35,7 +36,7 @@ async def list_claims(
     owner: str | None = None,
     claim_state: Annotated[str | None, QueryParameter(name="state")] = None,
     limit: Annotated[int, Parameter(ge=1, le=MOST_ROWS)] = PAGE_ROWS,
-    before: Annotated[int | None, Parameter(ge=1)] = None,
+    before: Before = None,
 ) -> ClaimItems:
     """Claims by pool, owner or state (several with commas)."""
     which = ClaimFilter(namespace=namespace, pool=pool, owner=owner, states=_states(claim_state))
@@ -47,7 +48,7 @@ def _states(text: str | None) -> frozenset[ClaimState] | None:
         return None
     unknown = set(text.split(",")) - set(ClaimState)
     if unknown:
-        raise InvalidInput("state", ", ".join(sorted(unknown)), f"of {', '.join(ClaimState)}")
+        raise InvalidInput("state", ", ".join(sorted(unknown)), f"one or more of {', '.join(ClaimState)}")
     return frozenset(ClaimState(state) for state in text.split(","))
 
 
@@ -60,7 +61,7 @@ async def get_claim(desk: ClaimDesk, claim_id: str) -> ClaimReading:
 
 
 @delete("/v1/claims/{claim_id:str}", tags=["claims"], summary="Release a claim", status_code=200)
-async def release_claim(desk: ClaimDesk, claim_id: str, epoch: int | None = None) -> ClaimReading:
+async def release_claim(desk: ClaimDesk, claim_id: str, epoch: EpochIfGiven = None) -> ClaimReading:
     """Give the worker back; with `epoch` only while the claim is under that one."""
     return read_claim(await desk.release(claim_id, epoch))
 

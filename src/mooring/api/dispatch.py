@@ -10,6 +10,7 @@ from litestar import Request, Response, get, post
 from litestar.openapi.datastructures import ResponseSpec
 from msgspec import Meta
 
+from mooring.api.bounds import Epoch
 from mooring.api.errors import ErrorBody
 from mooring.control.claiming.dispatching import MOST_WAIT_SECONDS, Dispatching, Result, WorkerDraining
 from mooring.control.claiming.identity import WorkerIdentity
@@ -43,14 +44,14 @@ class SessionBeat(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The worker is at it."""
 
     claim: str
-    epoch: int
+    epoch: Epoch
 
 
 class SessionEnd(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """How a session ended: the exit code of its command, and the last it said."""
 
     claim: str
-    epoch: int
+    epoch: Epoch
     exit_code: Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
     output: Annotated[str, Meta(max_length=MOST_OUTPUT_CHARACTERS)] = ""
 

@@ -37,7 +37,8 @@ def mooring_error(request: Request[Any, Any, Any], error: errors.MooringError) -
         return Redirect("/login", status_code=303)
     status = next((code for kind, code in _STATUS if isinstance(error, kind)), 502)
     detail = {**error.detail, **({"fix": error.fix} if error.fix else {})}
-    return Response(ErrorBody(error.code, error.message, detail), status_code=status)
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
+    return Response(ErrorBody(error.code, error.message, detail), status_code=status, headers=headers)
 
 
 _CODES = {
@@ -54,11 +55,17 @@ def http_error(request: Request[Any, Any, Any], error: HTTPException) -> Respons
     """The framework's refusals, in our words."""
     if error.status_code >= 500:
         return unexpected_error(request, error)
-    detail: dict[str, Any] = {}
-    if isinstance(error, ValidationException) and error.extra:
-        detail = {"problems": error.extra}
+    message, detail = error.detail, {}
+    if isinstance(error, ValidationException) and isinstance(error.extra, list) and error.extra:
+        message, detail = _first_problem(error.extra), {"problems": error.extra}
     code = _CODES.get(error.status_code, "refused" if error.status_code < 500 else "internal")
-    return Response(ErrorBody(code, error.detail or code, detail), status_code=error.status_code)
+    return Response(ErrorBody(code, message or code, detail), status_code=error.status_code)
+
+
+def _first_problem(problems: list[Any]) -> str:
+    """What is wrong with which part of the request."""
+    first = problems[0] if isinstance(problems[0], dict) else {}
+    return f"{first.get('key', 'request')}: {first.get('message', 'not allowed')}"
 
 
 def unexpected_error(request: Request[Any, Any, Any], error: Exception) -> Response[ErrorBody]:

@@ -78,10 +78,11 @@ class EventHub:
     async def listen(self, last_id: int | None = None) -> AsyncIterator[Event]:
         """Events from now on, preceded by those missed since `last_id`."""
         queue: asyncio.Queue[Event] = asyncio.Queue(CLIENT_QUEUE)
-        for event in self._missed(last_id):
-            yield event
-        self._clients.add(queue)
+        missed = self._missed(last_id)
+        self._clients.add(queue)  # before the first yield: what happens while the missed ones are sent is not missed
         try:
+            for event in missed:
+                yield event
             yield Event(self._last_id, "heartbeat")
             while True:
                 yield await queue.get()

@@ -6,6 +6,7 @@ import msgspec
 from litestar import get
 from litestar.params import Parameter, QueryParameter
 
+from mooring.api.bounds import Before
 from mooring.api.readmodels import (
     AuditItems,
     InvariantReading,
@@ -82,7 +83,7 @@ async def list_audit(
     uid: str | None = None,
     outcome: str | None = None,
     limit: Annotated[int, Parameter(ge=1, le=MOST_ROWS)] = PAGE_ROWS,
-    before: Annotated[int | None, Parameter(ge=1)] = None,
+    before: Before = None,
 ) -> AuditItems:
     """Acts, newest first, with the evidence they were based on."""
     if outcome is not None and outcome not in set(AuditOutcome):

@@ -6,17 +6,19 @@ from typing import Any
 
 from litestar import Litestar, Request, get
 from litestar.config.compression import CompressionConfig
+from litestar.datastructures import MutableScopeHeaders
 from litestar.di import Provide
 from litestar.exceptions import HTTPException
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
-from litestar.types import ControllerRouterHandler
+from litestar.types import ControllerRouterHandler, Message, Scope
 
 from mooring import __version__
 from mooring.api.auth import Access
 from mooring.api.claims import CLAIM_ROUTES
 from mooring.api.dispatch import DISPATCH_ROUTES
+from mooring.api.document import describe_api
 from mooring.api.errors import http_error, mooring_error, unexpected_error
 from mooring.api.events import EventHub
 from mooring.api.given import Readiness
@@ -69,7 +71,7 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
         "desk": parts.desk,
         "identity": parts.identity,
         "dispatching": parts.dispatching,
-        "switchboard": Switchboard(parts.switches, parts.ledger, parts.clock, parts.entropy),
+        "switchboard": Switchboard(parts.switches, parts.ledger, parts.clock, parts.entropy, parts.hub),
         "ledger": parts.ledger,
         "readiness": parts.readiness,
         "hub": parts.hub,
@@ -99,12 +101,19 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
         dependencies={**{name: constant(value) for name, value in provided.items()}, **pages.dependencies},
         exception_handlers={MooringError: mooring_error, HTTPException: http_error, Exception: unexpected_error},
         before_request=parts.access.check,
+        before_send=[forbid_guessing],
         request_max_body_size=MAX_BODY_BYTES,
         compression_config=CompressionConfig(backend="gzip", minimum_size=1_000, exclude=["/v1/events", "/stream"]),
         openapi_config=_openapi(),
         logging_config=None,
         debug=False,
     )
+
+
+async def forbid_guessing(message: Message, _: Scope) -> None:
+    """No browser may take an answer, a failed one included, for another type than it says."""
+    if message["type"] == "http.response.start":
+        MutableScopeHeaders.from_message(message)["X-Content-Type-Options"] = "nosniff"
 
 
 def constant(value: object) -> Provide:
@@ -119,7 +128,7 @@ def constant(value: object) -> Provide:
 @get("/openapi.json", include_in_schema=False, sync_to_thread=False)
 def openapi_document(request: Request[Any, Any, Any]) -> dict[str, Any]:
     """The OpenAPI 3.1 document of this API."""
-    return request.app.openapi_schema.to_schema()
+    return describe_api(request.app)
 
 
 def _openapi() -> OpenAPIConfig:

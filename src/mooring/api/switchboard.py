@@ -1,5 +1,6 @@
 """Flipping kill switches with a trail: the one way for the API and for pages."""
 
+from mooring.api.events import EventHub
 from mooring.clock import Clock, Entropy
 from mooring.control.switches import Switches
 from mooring.ledger.port import Ledger
@@ -10,11 +11,12 @@ from mooring.model.audit import AuditEntry, AuditOutcome, Subject
 class Switchboard:
     """Pause and resume, audited with who and why."""
 
-    def __init__(self, switches: Switches, ledger: Ledger, clock: Clock, entropy: Entropy) -> None:
+    def __init__(self, switches: Switches, ledger: Ledger, clock: Clock, entropy: Entropy, hub: EventHub) -> None:
         self._switches = switches
         self._ledger = ledger
         self._clock = clock
         self._entropy = entropy
+        self._hub = hub
 
     async def pause(self, rule: str, actor: str, reason: str) -> InvariantState:
         """Off for all replicas, over restarts."""
@@ -40,3 +42,5 @@ class Switchboard:
             evidence={},
         )
         await self._ledger.audit.record(entry, AuditOutcome.DONE)
+        self._hub.publish("invariant", rule)
+        self._hub.publish("audit", rule)

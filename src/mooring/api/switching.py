@@ -6,8 +6,8 @@ import msgspec
 from litestar import Request, post
 from msgspec import Meta
 
+from mooring.api.readmodels import InvariantReading, ReadSide
 from mooring.api.switchboard import Switchboard
-from mooring.ledger.records import InvariantState
 from mooring.model.errors import InvalidInput
 
 
@@ -29,14 +29,20 @@ async def read_flip(request: Request[Any, Any, Any]) -> Flip:
 
 
 @post("/v1/invariants/{rule:str}/pause", tags=["invariants"], summary="Stop a rule from acting", status_code=200)
-async def pause_invariant(request: Request[Any, Any, Any], rule: str, switchboard: Switchboard) -> InvariantState:
+async def pause_invariant(
+    request: Request[Any, Any, Any], rule: str, switchboard: Switchboard, reading: ReadSide
+) -> InvariantReading:
     """Off for all replicas, over restarts, until resumed. Body, if any: `{reason, actor}`."""
     flip = await read_flip(request)
-    return await switchboard.pause(rule, flip.actor, flip.reason)
+    await switchboard.pause(rule, flip.actor, flip.reason)
+    return reading.invariant(rule)
 
 
 @post("/v1/invariants/{rule:str}/resume", tags=["invariants"], summary="Let a rule act again", status_code=200)
-async def resume_invariant(request: Request[Any, Any, Any], rule: str, switchboard: Switchboard) -> InvariantState:
+async def resume_invariant(
+    request: Request[Any, Any, Any], rule: str, switchboard: Switchboard, reading: ReadSide
+) -> InvariantReading:
     """On again. Body, if any: `{reason, actor}`."""
     flip = await read_flip(request)
-    return await switchboard.resume(rule, flip.actor, flip.reason)
+    await switchboard.resume(rule, flip.actor, flip.reason)
+    return reading.invariant(rule)

@@ -137,7 +137,7 @@ AUDIT = Listing(
         _field("ERROR", "error", wide=True),
     ),
     "audit/{sequence}",
-    frozenset({"worker", "pool"}),
+    frozenset({"audit"}),
 )
 INVARIANTS = Listing(
     "InvariantList",
@@ -154,7 +154,7 @@ INVARIANTS = Listing(
         _field("PAUSED BY", "pausedBy", wide=True),
     ),
     "invariant/{id}",
-    frozenset({"pool", "worker"}),
+    frozenset({"invariant", "pool", "worker"}),
 )
 
 

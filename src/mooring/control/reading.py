@@ -188,6 +188,10 @@ class ReadSide:
             )
         return readings
 
+    def invariant(self, rule_id: str) -> InvariantReading:
+        """One rule."""
+        return next(rule for rule in self.invariants() if rule.id == rule_id)
+
     async def audit(self, which: AuditFilter, limit: int, before: int | None) -> AuditPage:
         """What was done, newest first."""
         return await self._ledger.audit.list(which, limit=limit, before_sequence=before)

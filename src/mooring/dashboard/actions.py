@@ -7,6 +7,7 @@ from litestar import post
 from litestar.enums import RequestEncodingType
 from litestar.params import Body
 from litestar.response import Redirect
+from msgspec import Meta
 
 from mooring.api.given import ClaimDesk
 from mooring.api.switchboard import Switchboard
@@ -17,7 +18,7 @@ ACTOR = "dashboard"
 class Reason(msgspec.Struct):
     """The form."""
 
-    reason: str = ""
+    reason: Annotated[str, Meta(max_length=500)] = ""
 
 
 Form = Annotated[Reason, Body(media_type=RequestEncodingType.URL_ENCODED)]

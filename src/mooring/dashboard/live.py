@@ -52,6 +52,8 @@ class LiveView:
             self._send(_event("reload", {}))
         elif known and changed:
             self._send(_event("fragments", changed))
+        else:
+            self.beat()  # something else changed; silence would look like a lost connection
 
     async def everything(self) -> bytes:
         """All fragments, for a tab that has just come."""
@@ -96,12 +98,16 @@ class LiveViews:
                     await view.refresh()
                 except MooringError as error:
                     log.warning("a live view could not be rendered", error=error.message)
+                except Exception:  # one object that cannot be shown must not end the control plane
+                    log.exception("a live view could not be rendered")
 
-    async def watch(self, page: str, selection: Selection) -> AsyncIterator[bytes]:
-        """What one tab is sent: everything first, then changes."""
+    def watch(self, page: str, selection: Selection) -> AsyncIterator[bytes]:
+        """What one tab is sent: everything first, then changes. `InvalidInput` for a page that has no live view."""
         key = (page, selection)
-        view = self._views.get(key) or LiveView(page, selection, self._reading)
-        self._views[key] = view
+        return self._stream(key, self._views.get(key) or LiveView(page, selection, self._reading))
+
+    async def _stream(self, key: tuple[str, Selection], view: LiveView) -> AsyncIterator[bytes]:
+        view = self._views.setdefault(key, view)
         tab: asyncio.Queue[bytes] = asyncio.Queue(TAB_QUEUE)
         view.tabs.add(tab)
         try:

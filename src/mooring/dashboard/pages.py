@@ -10,12 +10,14 @@ import msgspec
 from litestar import MediaType, Request, Response, get, post
 from litestar.di import Provide
 from litestar.enums import RequestEncodingType
-from litestar.params import Body, Parameter, QueryParameter
+from litestar.params import Body, QueryParameter
 from litestar.response import Redirect, Stream
 from litestar.types import ControllerRouterHandler
 
 from mooring.api.auth import COOKIE, Access
-from mooring.api.readmodels import ReadSide
+from mooring.api.bounds import Before
+from mooring.api.document import describe_api
+from mooring.api.readmodels import AuditReading, ClaimReading, ReadSide, WorkerReading
 from mooring.api.server import Pages, constant
 from mooring.dashboard.actions import ACTIONS
 from mooring.dashboard.live import LiveViews
@@ -24,6 +26,7 @@ from mooring.dashboard.views import (
     read_claims_page,
     read_fleet,
     read_invariants,
+    read_tile,
     read_trail,
     render,
 )
@@ -35,7 +38,6 @@ CSP = (
 )
 _HEADERS = {
     "Content-Security-Policy": CSP,
-    "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
@@ -43,9 +45,9 @@ _STATIC_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/sv
 _CSV_CELLS = {"=", "+", "-", "@", "\t", "\r"}  # a spreadsheet would run these as formulas
 
 
-def page_response(template: str, **values: object) -> Response[str]:
+def page_response(template: str, *, status: int = 200, **values: object) -> Response[str]:
     """A whole page with its security headers."""
-    return Response(render(template, **values), media_type=MediaType.HTML, headers=_HEADERS)
+    return Response(render(template, **values), status_code=status, media_type=MediaType.HTML, headers=_HEADERS)
 
 
 def selection_from_query(
@@ -55,7 +57,7 @@ def selection_from_query(
     q: str = "",
     view: str = "map",
     outcome: str = "",
-    before: Annotated[int | None, Parameter(ge=1)] = None,
+    before: Before = None,
 ) -> Selection:
     """The state of the page, from its URL."""
     return Selection(pool, node, state_filter, q, view, outcome, before)
@@ -89,17 +91,13 @@ def invariants_page(reading: ReadSide, selection: Selection) -> Response[str]:
 @get(["/claims.json", "/claims.csv"], include_in_schema=False)
 async def claims_twin(reading: ReadSide, selection: Selection, request: Request[Any, Any, Any]) -> Response[Any]:
     """The rows of the claims page."""
-    return _twin(
-        request, [msgspec.to_builtins(row) for row in (await read_claims_page(reading, selection)).claims.items]
-    )
+    return _twin(request, ClaimReading, (await read_claims_page(reading, selection)).claims.items)
 
 
 @get("/docs", include_in_schema=False, sync_to_thread=False)
 def docs_page(request: Request[Any, Any, Any]) -> Response[str]:
     """Mooring's own API, from its own OpenAPI document."""
-    return page_response(
-        "docs.html", document=request.app.openapi_schema.to_schema(), selection=Selection(), here="docs"
-    )
+    return page_response("docs.html", document=describe_api(request.app), selection=Selection(), here="docs")
 
 
 @get("/stream", include_in_schema=False)
@@ -111,33 +109,32 @@ async def stream_page(live: LiveViews, selection: Selection, page: str = "fleet"
 @get("/cells.json", include_in_schema=False)
 async def node_cells(reading: ReadSide, selection: Selection) -> Response[list[dict[str, Any]]]:
     """The workers of one tile in the order of its cells, for the tooltip."""
-    page = await read_fleet(reading, msgspec.structs.replace(selection, node=""))
-    wanted = [worker for worker in page.workers if worker.node == selection.node]
-    return Response([msgspec.to_builtins(worker) for worker in wanted], headers={"Cache-Control": "no-store"})
+    workers = await read_tile(reading, selection)
+    return Response([msgspec.to_builtins(worker) for worker in workers], headers={"Cache-Control": "no-store"})
 
 
 @get(["/workers.json", "/workers.csv"], include_in_schema=False)
 async def workers_twin(reading: ReadSide, selection: Selection, request: Request[Any, Any, Any]) -> Response[Any]:
     """The rows of the fleet page."""
-    rows = [msgspec.to_builtins(worker) for worker in (await read_fleet(reading, selection)).workers]
-    return _twin(request, rows)
+    return _twin(request, WorkerReading, (await read_fleet(reading, selection)).workers)
 
 
 @get(["/audit.json", "/audit.csv"], include_in_schema=False)
 async def audit_twin(reading: ReadSide, selection: Selection, request: Request[Any, Any, Any]) -> Response[Any]:
     """The rows of the audit page."""
-    rows = [msgspec.to_builtins(row) for row in (await read_trail(reading, selection)).items]
-    return _twin(request, rows)
+    return _twin(request, AuditReading, (await read_trail(reading, selection)).items)
 
 
-def _twin(request: Request[Any, Any, Any], rows: Sequence[dict[str, Any]]) -> Response[Any]:
+def _twin(
+    request: Request[Any, Any, Any], kind: type[msgspec.Struct], items: Sequence[msgspec.Struct]
+) -> Response[Any]:
+    rows = [msgspec.to_builtins(item) for item in items]
     if request.url.path.endswith(".json"):
         return Response({"items": rows})
     text = io.StringIO()
-    if rows:
-        writer = csv.DictWriter(text, fieldnames=list(rows[0]))
-        writer.writeheader()
-        writer.writerows({key: _cell(value) for key, value in row.items()} for row in rows)
+    writer = csv.DictWriter(text, fieldnames=[field.encode_name for field in msgspec.structs.fields(kind)])
+    writer.writeheader()
+    writer.writerows({key: _cell(value) for key, value in row.items()} for row in rows)
     return Response(text.getvalue(), media_type="text/csv")
 
 
@@ -157,7 +154,7 @@ def login_page(access: Access, token: str = "") -> Response[Any]:
     """The form; a link with the right token logs in at once."""
     if token and access.matches(token):
         return _logged_in(token)
-    return page_response("login.html", wrong=bool(token), selection=Selection(), here="login")
+    return _login_form(wrong=bool(token))
 
 
 @post("/login", include_in_schema=False, sync_to_thread=False)
@@ -165,7 +162,12 @@ def login(access: Access, data: Annotated[Login, Body(media_type=RequestEncoding
     """Check the token and keep it in a cookie that scripts cannot read."""
     if access.matches(data.token):
         return _logged_in(data.token)
-    return page_response("login.html", wrong=True, selection=Selection(), here="login")
+    return _login_form(wrong=True)
+
+
+def _login_form(*, wrong: bool) -> Response[str]:
+    status = 401 if wrong else 200
+    return page_response("login.html", status=status, wrong=wrong, selection=Selection(), here="login")
 
 
 def _logged_in(token: str) -> Response[Any]:

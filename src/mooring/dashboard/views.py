@@ -72,6 +72,15 @@ async def read_fleet(reading: ReadSide, selection: Selection) -> FleetPage:
     return FleetPage(reading.pools(), matching, len(everyone), tiles)
 
 
+async def read_tile(reading: ReadSide, selection: Selection) -> Sequence[WorkerReading]:
+    """The workers of one box of the map, in the order of its cells."""
+    matching = [
+        worker for worker in await reading.workers() if _matches(worker, msgspec.structs.replace(selection, node=""))
+    ]
+    tiles = plan_tiles(await reading.nodes(), matching)
+    return next((tile.workers for tile in tiles if tile.node == selection.node), ())
+
+
 def _matches(worker: WorkerReading, selection: Selection) -> bool:
     text = f"{worker.namespace}/{worker.name} {worker.node} {worker.owner} {worker.reason}".lower()
     return (

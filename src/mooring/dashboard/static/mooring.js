@@ -6,39 +6,53 @@
   const badge = document.getElementById("live");
 
   // --- live -------------------------------------------------------------------------------------------------------
-  let source = null, heard = Date.now(), paused = false;
+  const PARTS = ["pools", "summary", "grid", "workers", "claims", "invariants", "audit"];
+  let source = null, heard = Date.now(), paused = false, told = 0, skipped = false;
 
   function show(state, text) {
     if (badge) { badge.dataset.state = state; badge.textContent = text; }
   }
   function replace(fragments) {
     for (const [id, html] of Object.entries(fragments)) {
-      const old = document.getElementById(id);
-      if (!old || old.outerHTML === html) continue;
       const box = document.createElement("template");
       box.innerHTML = html.trim();
-      const fresh = box.content.firstElementChild;
-      const open = [...old.querySelectorAll("details")].map(d => d.open);
-      fresh.querySelectorAll("details").forEach((d, i) => { d.open = open[i] || false; });
-      const focused = old.contains(document.activeElement);
-      old.replaceWith(fresh);
-      if (focused) (fresh.querySelector("svg") || fresh).focus?.();
+      swap(document.getElementById(id), box.content.firstElementChild);
     }
     cells.clear();
+  }
+  function swap(old, fresh) {
+    if (!old || !fresh || old.outerHTML === fresh.outerHTML) return;
+    const active = old.contains(document.activeElement) ? document.activeElement : null;
+    if (active && active.matches("input, select, textarea")) { skipped = true; return; }
+    const open = [...old.querySelectorAll("details")].map(d => d.open);
+    fresh.querySelectorAll("details").forEach((d, i) => { d.open = open[i] || false; });
+    const focused = active && active.closest("[id]").id;
+    old.replaceWith(fresh);
+    const again = focused && document.getElementById(focused);
+    if (again) (again.querySelector("svg, button, summary") || again).focus();
   }
   function connect() {
     if (!badge || paused || document.hidden || source) return;
     const query = new URLSearchParams(location.search);
     query.set("page", page);
     source = new EventSource("/stream?" + query);
-    source.addEventListener("fragments", e => { heard = Date.now(); replace(JSON.parse(e.data)); });
+    source.addEventListener("fragments", e => { heard = Date.now(); told += 1; replace(JSON.parse(e.data)); });
     source.addEventListener("reload", () => { heard = Date.now(); reload(); });
     source.addEventListener("beat", () => { heard = Date.now(); });
     source.onopen = () => { heard = Date.now(); };
   }
   function disconnect() { if (source) { source.close(); source = null; } }
-  function reload() {
-    window.htmx.ajax("GET", location.href, {target: "#content", select: "#content", swap: "outerHTML"});
+  // Boxes came or went: take the live parts anew, and leave alone what somebody is typing into the filters.
+  async function reload() {
+    let since;
+    do {
+      since = told;
+      const answer = await fetch(location.href);
+      if (!answer.ok) return;
+      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+      for (const part of PARTS) swap(document.getElementById(part), fresh.getElementById(part));
+    } while (since !== told);
+    cells.clear();
   }
   function tick() {
     if (!badge) return;
@@ -53,6 +67,7 @@
     if (paused) disconnect(); else { reload(); connect(); }
     tick();
   });
+  document.addEventListener("focusout", () => { if (skipped) { skipped = false; setTimeout(reload); } });
   document.addEventListener("visibilitychange", () => { if (document.hidden) disconnect(); else connect(); });
   document.addEventListener("htmx:pushedIntoHistory", () => { disconnect(); connect(); });
   window.addEventListener("popstate", () => { disconnect(); connect(); });

@@ -1,0 +1,14 @@
+"""Numbers as the ledger can hold them: what lies beyond is refused before anybody is asked."""
+
+from typing import Annotated
+
+from litestar.params import Parameter
+from msgspec import Meta
+
+_MOST = 2**63 - 1
+
+Epoch = Annotated[int, Meta(ge=0, le=_MOST)]
+"""Of a body."""
+EpochIfGiven = Annotated[int | None, Parameter(ge=0, le=_MOST)]
+Before = Annotated[int | None, Parameter(ge=1, le=_MOST)]
+"""Where a list goes on, as `nextBefore` gives it."""

@@ -1,0 +1,119 @@
+"""Whatever is wrong with a request, the answer is `{code, message, detail}` with a stable code, and never a 5xx."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+HUGE = 10**20
+
+
+def refusal(answer: httpx.Response, status: int, code: str) -> dict[str, Any]:
+    assert answer.status_code == status, answer.text
+    body = answer.json()
+    assert body.keys() == {"code", "message", "detail"}
+    assert body["code"] == code
+    assert body["message"] and "\n" not in body["message"]
+    return dict(body)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/v1/pools/runners/nope", "/v1/claims/nope", "/v1/nope", "/nope", "/static/nope.css", "/static/..%2fpages.py"],
+)
+def test_what_is_not_there_is_not_found(api: httpx.Client, path: str):
+    refusal(api.get(path), 404, "not_found")
+
+
+def test_an_unknown_pool_is_answered_with_those_that_exist(api: httpx.Client):
+    body = refusal(api.get("/v1/pools/runners/linus"), 404, "not_found")
+    assert "runners/linux" in body["detail"]["fix"]
+
+
+def test_claiming_from_an_unknown_pool_is_answered_with_those_that_exist(api: httpx.Client):
+    body = refusal(api.post("/v1/pools/runners/linus/claims", json={"owner": "me"}), 404, "unknown_pool")
+    assert "runners/linux" in body["detail"]["fix"]
+
+
+def test_an_unknown_rule_is_answered_with_those_that_exist(api: httpx.Client):
+    body = refusal(api.post("/v1/invariants/warm-flor/pause"), 404, "not_found")
+    assert "warm-floor" in body["detail"]["fix"]
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("workers?state=sleeping", "state"),
+        ("claims?state=running,sleeping", "state"),
+        ("claims?limit=0", "limit"),
+        ("claims?limit=1001", "limit"),
+        ("claims?before=0", "before"),
+        (f"claims?before={HUGE}", "before"),
+        ("audit?outcome=great", "outcome"),
+        ("audit?limit=ten", "limit"),
+        ("audit?limit=-1", "limit"),
+        ("audit?before=yesterday", "before"),
+        (f"audit?before={HUGE}", "before"),
+    ],
+)
+def test_a_wrong_value_in_a_query_is_refused_and_its_name_is_told(api: httpx.Client, query: str, field: str):
+    body = refusal(api.get(f"/v1/{query}"), 400, "invalid_input")
+    assert field in body["message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"owner": "not a label!"}, "owner"),
+        ({"owner": ""}, "owner"),
+        ({"owner": "<script>"}, "owner"),
+        ({}, "owner"),
+        ({"owner": "me", "ttlSeconds": 0}, "ttlSeconds"),
+        ({"owner": "me", "ttlSeconds": HUGE}, "ttlSeconds"),
+        ({"owner": "me", "wait": -1}, "wait"),
+        ({"owner": "me", "priority": HUGE}, "priority"),
+        ({"owner": "me", "idempotencyKey": "with space"}, "idempotencyKey"),
+        ({"owner": "me", "surprise": 1}, "surprise"),
+        ({"owner": 1}, "owner"),
+        ([], "object"),
+    ],
+    ids=str,
+)
+def test_a_wrong_claim_is_refused_and_the_field_is_told(api: httpx.Client, body: object, field: str):
+    told = refusal(api.post("/v1/pools/runners/linux/claims", json=body), 400, "invalid_input")
+    assert field in f"{told['message']} {told['detail']}"
+
+
+def test_epochs_that_no_database_holds_are_refused(api: httpx.Client):
+    refusal(api.post("/v1/claims/x/heartbeat", json={"epoch": HUGE}), 400, "invalid_input")
+    refusal(api.delete(f"/v1/claims/x?epoch={HUGE}"), 400, "invalid_input")
+
+
+@pytest.mark.parametrize("body", [b"{", b"\xff", b'{"reason": 1}', b"[]", b'{"reason": "\\u0000"}', b'"text"'])
+def test_a_body_that_cannot_be_read_is_refused(api: httpx.Client, body: bytes):
+    refusal(api.post("/v1/invariants/adopted/pause", content=body), 400, "invalid_input")
+
+
+def test_a_nul_in_a_query_is_refused(api: httpx.Client):
+    refusal(api.get("/v1/audit?name=%00"), 400, "invalid_input")
+
+
+@pytest.mark.parametrize("path", ["/v1/invariants/adopted/pause", "/v1/pools/runners/linux/claims", "/login"])
+def test_a_body_of_two_megabytes_is_too_large(api: httpx.Client, path: str):
+    refusal(api.post(path, content=b" " * 2_000_000), 413, "too_large")
+
+
+def test_a_wrong_method_is_told(api: httpx.Client):
+    refusal(api.put("/v1/pools"), 405, "method_not_allowed")
+
+
+@pytest.mark.parametrize("marker", ["²".encode("latin-1"), b"9" * 5000, b"-1", b"x", b""])
+def test_a_stream_resumed_from_nonsense_starts_now(api: httpx.Client, marker: bytes):
+    with api.stream("GET", "/v1/events", headers={"Last-Event-ID": marker}) as answer:
+        assert answer.status_code == 200
+        assert next(answer.iter_lines()).startswith("id: ")
+
+
+def test_a_stream_of_an_unknown_page_is_refused(stranger: httpx.Client):
+    body = refusal(stranger.get("/stream?page=nope"), 400, "invalid_input")
+    assert "fleet" in body["detail"]["fix"]

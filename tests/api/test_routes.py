@@ -1,0 +1,156 @@
+"""The shapes of `/v1`: what other programs rely on."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.acceptance.pools import own_pool
+from tests.acceptance.world import Up, until
+
+POOL_STATUS = {"idle", "busy", "starting", "draining", "lost", "queued", "conditions"}
+WORKER = {
+    "namespace",
+    "name",
+    "uid",
+    "pool",
+    "node",
+    "state",
+    "reason",
+    "owner",
+    "claims",
+    "protectedUntil",
+    "address",
+}
+WHY = {"code", "message", "since", "blockers", "nextCheck", "fix"}
+RULES = {
+    "stamped-has-claim",
+    "claim-has-pod",
+    "claim-progresses",
+    "claim-alive",
+    "account-has-pod",
+    "busy-is-protected",
+    "protection-bounded",
+    "warm-on-live-node",
+    "leftover-jobs",
+    "schedulable",
+    "warm-floor",
+    "adopted",
+}
+AUDIT = {"at", "actor", "action", "kind", "namespace", "name", "uid", "reason", "evidence", "outcome", "error"}
+CLAIM = {"id", "epoch", "state", "worker", "payload"}
+
+
+def items(api: httpx.Client, path: str) -> list[dict[str, Any]]:
+    answer = api.get(path).raise_for_status().json()
+    assert answer["total"] >= len(answer["items"])
+    return list(answer["items"])
+
+
+def test_pools_have_their_spec_and_their_counts(api: httpx.Client):
+    pools = {(pool["namespace"], pool["name"]): pool for pool in items(api, "/v1/pools")}
+    linux = pools["runners", "linux"]
+    assert linux["spec"]["warm"] == 8 and linux["spec"]["max"] == 20
+    assert linux["status"].keys() >= POOL_STATUS
+    assert {condition["type"] for condition in linux["status"]["conditions"]} >= {"Ready", "Valid", "Schedulable"}
+
+
+def test_a_pool_alone_is_the_same_as_in_the_list(api: httpx.Client):
+    listed = next(pool for pool in items(api, "/v1/pools") if pool["name"] == "duck")
+    assert api.get("/v1/pools/queries/duck").json() == listed
+
+
+def test_workers_say_where_they_are_and_why_they_are_so(api: httpx.Client):
+    workers = items(api, "/v1/workers?pool=runners/linux")
+    assert len(workers) == 8
+    for worker in workers:
+        assert worker.keys() >= WORKER
+        assert worker["why"].keys() >= WHY
+        assert worker["state"] == "idle" and worker["reason"]
+        assert worker["address"].startswith("127.")
+
+
+def test_workers_can_be_asked_for_by_pool_node_and_state(api: httpx.Client):
+    everyone = items(api, "/v1/workers")
+    node = everyone[0]["node"]
+    assert items(api, f"/v1/workers?node={node}") == [worker for worker in everyone if worker["node"] == node]
+    assert items(api, "/v1/workers?state=lost") == []
+    assert items(api, "/v1/workers?pool=nobody/knows") == []
+
+
+def test_nodes_count_their_workers_by_state(api: httpx.Client):
+    nodes = {node["name"]: node for node in items(api, "/v1/nodes")}
+    assert len(nodes) == 12
+    assert nodes["system-1"]["system"] and "CriticalAddonsOnly=true:NoSchedule" in nodes["system-1"]["taints"]
+    assert sum(sum(node["workers"].values()) for node in nodes.values()) == len(items(api, "/v1/workers"))
+
+
+def test_every_rule_is_listed_and_none_that_is_not_checked_is_said_to_hold(api: httpx.Client):
+    rules = {rule["id"]: rule for rule in items(api, "/v1/invariants")}
+    assert rules.keys() == RULES
+    assert {rule["state"] for rule in rules.values()} <= {"holds", "broken", "paused", "unknown"}
+    assert all(rule["state"] == "unknown" for rule in rules.values() if not rule["enforced"])
+    assert rules["warm-floor"]["state"] == "holds"
+
+
+def test_a_switch_is_flipped_for_a_reason_and_answers_as_the_list_does(api: httpx.Client):
+    paused = (
+        api.post("/v1/invariants/adopted/pause", json={"reason": "a deploy", "actor": "me"}).raise_for_status().json()
+    )
+    try:
+        assert paused == next(rule for rule in items(api, "/v1/invariants") if rule["id"] == "adopted")
+        assert (paused["state"], paused["pausedBy"], paused["pauseReason"]) == ("paused", "me", "a deploy")
+    finally:
+        resumed = api.post("/v1/invariants/adopted/resume").raise_for_status().json()
+    assert not resumed["paused"] and resumed["state"] != "paused"
+
+
+def test_the_trail_keeps_who_flipped_a_switch_and_pages_backwards(api: httpx.Client):
+    for reason in ("one", "two", "three"):
+        api.post("/v1/invariants/adopted/pause", json={"reason": reason, "actor": "trail"}).raise_for_status()
+    api.post("/v1/invariants/adopted/resume", json={"actor": "trail"}).raise_for_status()
+    newest = api.get("/v1/audit?actor=trail&action=pause&limit=2").json()
+    assert [row["reason"] for row in newest["items"]] == ["three", "two"]
+    assert newest["items"][0].keys() >= AUDIT
+    older = api.get(f"/v1/audit?actor=trail&action=pause&limit=2&before={newest['nextBefore']}").json()
+    assert older["items"][0]["reason"] == "one"
+    assert {row["sequence"] for row in newest["items"]}.isdisjoint(row["sequence"] for row in older["items"])
+
+
+def test_a_claim_is_made_seen_kept_and_given_back(api: httpx.Client, up: Up):
+    with own_pool(up, "claimed", warm=1, max=2, reuse="Always") as pool:
+        wish = {"owner": "shapes", "idempotencyKey": "shapes-1"}
+        answer = api.post(f"/v1/pools/{pool.key}/claims", json=wish)
+        claim = answer.json()
+        assert answer.status_code == 201
+        assert claim.keys() >= CLAIM and claim["state"] == "running"
+        assert claim["worker"].keys() == {"name", "uid", "address"}
+        assert api.post(f"/v1/pools/{pool.key}/claims", json=wish).json()["id"] == claim["id"]
+        path = f"/v1/claims/{claim['id']}"
+        assert api.get(path).json()["owner"] == "shapes"
+        assert claim["id"] in {row["id"] for row in items(api, "/v1/claims?owner=shapes&state=running")}
+        busy = until(lambda: [worker for worker in pool.workers() if worker["state"] == "busy"], 5, "a busy worker")
+        assert busy[0]["owner"] == "shapes" and busy[0]["claims"] == [claim["id"]]
+        assert api.post(f"{path}/heartbeat", json={"epoch": claim["epoch"]}).status_code == 200
+        stale = api.post(f"{path}/heartbeat", json={"epoch": claim["epoch"] + 1})
+        assert (stale.status_code, stale.json()["code"]) == (409, "stale_epoch")
+        assert api.delete(path).json()["state"] == "released"
+        pool.until_settled(1)
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs"])
+def test_probes_scrapers_and_readers_need_no_token(stranger: httpx.Client, path: str):
+    assert stranger.get(path).status_code == 200
+
+
+def test_readiness_names_its_caches_and_who_leads(stranger: httpx.Client):
+    described = stranger.get("/readyz").json()
+    assert described["caches"].keys() >= {"pods", "nodes", "pools"}
+    assert all(cache["synced"] and not cache["error"] for cache in described["caches"].values())
+    assert described["leading"]
+
+
+def test_metrics_are_in_the_format_of_prometheus(stranger: httpx.Client):
+    answer = stranger.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert 'mooring_pool_workers{pool="runners/linux",state="idle"} 8.0' in answer.text

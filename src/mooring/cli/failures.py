@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import NoReturn, TypeVar
 
 from mooring.cli.output import printable
+from mooring.client.errors import ClaimTimeout, LeaseLost
 from mooring.model import errors
 
 OK, FAILED, USAGE, NOT_FOUND, AUTH, TIMED_OUT, LEASE_LOST = range(7)
@@ -15,6 +16,10 @@ T = TypeVar("T")
 def exit_code(error: errors.MooringError) -> int:
     """What a script can match on."""
     status = getattr(error, "status", 0)
+    if isinstance(error, ClaimTimeout):
+        return TIMED_OUT
+    if isinstance(error, LeaseLost):
+        return LEASE_LOST
     if isinstance(error, errors.InvalidInput) or status == 400:
         return USAGE
     if isinstance(error, errors.NotFound) or status == 404:
@@ -25,9 +30,11 @@ def exit_code(error: errors.MooringError) -> int:
 
 
 def fail(error: errors.MooringError) -> NoReturn:
-    """One line for the cause, one for what to do."""
+    """One line for the cause, one for each thing in the way, one for what to do."""
     code = getattr(error, "remote_code", error.code)
     print(printable(f"mooring: {code}: {error.message}"), file=sys.stderr)
+    for blocker in error.why.blockers if isinstance(error, ClaimTimeout) else ():
+        print(printable(f"  {blocker}"), file=sys.stderr)
     if error.fix:
         print(printable(f"  fix: {error.fix}"), file=sys.stderr)
     sys.exit(exit_code(error))

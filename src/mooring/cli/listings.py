@@ -1,4 +1,4 @@
-"""`pools`, `workers`, `nodes`, `audit`, `invariants`: one listing each, all of the same make."""
+"""`pools`, `workers`, `nodes`, `claims`, `audit`, `invariants`: one listing each, all of the same make."""
 
 import json
 import sys
@@ -12,6 +12,10 @@ from mooring.client.connection import Connection, Endpoint
 _STATE_STYLES = {
     "idle": "bright_black",
     "claimed": "blue",
+    "running": "bold blue",
+    "queued": "yellow",
+    "released": "bright_black",
+    "expired": "bold red",
     "busy": "bold blue",
     "starting": "yellow",
     "draining": "magenta",
@@ -121,6 +125,27 @@ NODES = Listing(
     "node/{name}",
     frozenset({"worker", "node"}),
 )
+CLAIMS = Listing(
+    "ClaimList",
+    "/v1/claims",
+    (
+        _field("ID", "id"),
+        _field("STATE", "state", styled=True),
+        Column("POOL", lambda row: f"{row['namespace']}/{row['pool']}"),
+        _field("OWNER", "owner"),
+        Column("WORKER", lambda row: (row["worker"] or {}).get("name")),
+        _field("SINCE", "createdAt"),
+        _field("HEARTBEAT", "heartbeatAt"),
+        _field("WHY", "reason"),
+        _field("EPOCH", "epoch", wide=True),
+        _field("TTL", "ttlSeconds", wide=True),
+        _field("PRIORITY", "priority", wide=True),
+        _field("ENDED", "endedAt", wide=True),
+        _field("KEY", "idempotencyKey", wide=True),
+    ),
+    "claim/{id}",
+    frozenset({"worker", "pool"}),
+)
 AUDIT = Listing(
     "AuditList",
     "/v1/audit",
@@ -161,9 +186,12 @@ INVARIANTS = Listing(
 def run_listing(listing: Listing, endpoint: Endpoint, query: dict[str, str], form: Format, watch: bool) -> None:
     """Print once, or again whenever something it shows changed."""
     connection = Connection(endpoint)
-    rows = connection.get(listing.path, query)["items"]
+    answer = connection.get(listing.path, query)
+    rows = answer["items"]
     if not watch:
         _print(listing, rows, form)
+        if answer["total"] > len(rows):
+            print(f"{len(rows)} of {answer['total']} shown; more with --limit", file=sys.stderr)
         return
     _watch(listing, connection, query, form, rows)
 

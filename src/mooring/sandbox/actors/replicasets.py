@@ -85,6 +85,18 @@ def next_availability(replica_set: Object, active: Sequence[Object], now: dateti
     return min(waits, default=None)
 
 
+def _shape(pod: Object) -> tuple[object, ...]:
+    """What of a pod decides whether it counts, as what, and who is let go first."""
+    status = status_of(pod)
+    return (
+        is_terminating(pod),
+        node_name_of(pod),
+        status.get("phase"),
+        find_condition(status.get("conditions"), "Ready"),
+        [entry.get("restartCount") for entry in status.get("containerStatuses") or ()],
+    )
+
+
 class ReplicaSetController:
     """Keeps ReplicaSets true to their size."""
 
@@ -110,6 +122,8 @@ class ReplicaSetController:
     def _on_pod(self, change: Change[Object]) -> None:
         if change.new is None and change.old is not None and (owner := controller_of(change.old)) is not None:
             self._pods.writes.gone(owner["uid"], uid_of(change.old))
+        if change.old is not None and change.new is not None and self._looks_the_same(change.old, change.new):
+            return
         for pod in (change.old, change.new):
             owner = controller_of(pod) if pod is not None else None
             if pod is not None and owner is not None and owner.get("kind") == "ReplicaSet":
@@ -118,6 +132,22 @@ class ReplicaSetController:
             for one in self._informers.replica_sets.cache.by_index(BY_NAMESPACE, namespace_of(change.new)):
                 if compile_selector(spec_of(one).get("selector"))(labels_of(change.new)):
                     self.loop.add(key_of(one))
+
+    def _looks_the_same(self, old: Object, new: Object) -> bool:
+        """Whether nothing changed that a ReplicaSet looks at: a fleet's pods are labelled all the time."""
+        if controller_of(old) != controller_of(new) or _shape(old) != _shape(new):
+            return False
+        before, after = labels_of(old), labels_of(new)
+        if before == after:
+            return True
+        owner = controller_of(new)
+        one = self._informers.replica_sets.cache.get(namespace_of(new), owner["name"]) if owner else None
+        if one is None:
+            return False
+        named = ((spec_of(one).get("template") or {}).get("metadata") or {}).get("labels") or {}
+        matches = compile_selector(spec_of(one).get("selector"))
+        same = all(before.get(key) == after.get(key) for key in named)
+        return same and matches(before) == matches(after)
 
     async def _reconcile(self, key: Key) -> float | None:
         cached = self._informers.replica_sets.cache.get(*key)

@@ -6,6 +6,8 @@ import itertools
 import socket
 import threading
 import warnings
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,16 +19,23 @@ from mooring.api.hosting import HttpHost, bind
 from mooring.api.server import ApiParts, build_api
 from mooring.app import Mooring, Surroundings
 from mooring.cli.installing import install_crds
-from mooring.clock import Entropy, SystemClock
+from mooring.clock import Clock, Entropy, SystemClock
 from mooring.control.claiming.activity import PolledActivity
 from mooring.kube.client import KubeClient
 from mooring.kube.resources import NAMESPACES, PODS, SERVICEACCOUNTS, WORKERPOOLS
 from mooring.ledger.twin import MemoryLedger, MemoryStore
-from mooring.sandbox.actors.kubelet.machine import NodeTemplate
-from mooring.sandbox.cluster import virtual_sandbox
+from mooring.sandbox.cluster import Sandbox, plain_nodes, virtual_sandbox
 
 NAMESPACE = "runners"
 TOKEN = "a-token-for-tests"
+
+
+Cluster = Callable[[Clock, Entropy], AbstractAsyncContextManager[Sandbox]]
+
+
+def simulated(clock: Clock, entropy: Entropy) -> AbstractAsyncContextManager[Sandbox]:
+    """Pods that only look as if they ran."""
+    return virtual_sandbox(clock, entropy, plain_nodes(2))
 
 
 class NoMint:
@@ -39,7 +48,8 @@ class NoMint:
 class Dock:
     """The world, and blocking hands to move it with."""
 
-    def __init__(self) -> None:
+    def __init__(self, cluster: Cluster = simulated) -> None:
+        self._cluster = cluster
         self.listener = bind("127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
         self.client: KubeClient
@@ -53,7 +63,7 @@ class Dock:
 
     def __enter__(self) -> "Dock":
         self._thread.start()
-        assert self._ready.wait(30), "the dock did not open"
+        assert self._ready.wait(60), "the dock did not open"
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -109,7 +119,7 @@ class Dock:
         template = {"spec": {"containers": [{"name": "main", "image": "worker"}]}}
         body = {"apiVersion": WORKERPOOLS.api_version, "kind": "WorkerPool", "metadata": {"name": name}}
         await self.client.create(WORKERPOOLS, {**body, "spec": {"template": template, **spec}}, NAMESPACE)
-        for _ in range(200):
+        for _ in range(400):
             status = (await self.client.get(WORKERPOOLS.raw(), name, NAMESPACE)).get("status") or {}
             if status.get("idle", -1) == spec["warm"]:
                 return
@@ -118,8 +128,7 @@ class Dock:
 
     async def _serve(self) -> None:
         clock, entropy = SystemClock(), Entropy()
-        nodes = {f"node-{number}": NodeTemplate() for number in (1, 2)}
-        async with virtual_sandbox(clock, entropy, nodes) as sandbox, asyncio.TaskGroup() as group:
+        async with self._cluster(clock, entropy) as sandbox, asyncio.TaskGroup() as group:
             self.client = sandbox.client
             await install_crds(self.client, clock)
             namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
@@ -150,6 +159,7 @@ class Dock:
             await self.mooring.fleet.wait_synced()
             self._ready.set()
             await self._stop.wait()
+            self.mooring.dispatching.close()
             host.stop()
             await running.pop()
             for task in running:

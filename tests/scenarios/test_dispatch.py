@@ -11,7 +11,7 @@ from mooring.kube.errors import KubeError
 from mooring.kube.resources import NODES, PODS, SERVICEACCOUNTS
 from mooring.model import names
 from mooring.model.claim import ClaimState
-from mooring.model.errors import Conflict, Forbidden, NotFound, StaleEpoch, Unauthorized
+from mooring.model.errors import Conflict, Forbidden, NotFound, StaleEpoch, Unauthorized, Unavailable
 from mooring.model.wish import Wish
 from mooring.sandbox.faults import Refuse, Rule
 from tests.scenarios.harbour import NAMESPACE, harbour, play
@@ -147,6 +147,24 @@ def test_of_many_polls_at_once_exactly_one_gets_the_session(seed):
             assert len(got) == 1
 
     play(scenario, seed)
+
+
+def test_a_replica_that_stops_sends_waiting_workers_away_without_a_session():
+    async def scenario():
+        async with harbour() as world:
+            mooring = await poll_pool(world)
+            worker = await only_worker(world, mooring)
+            polling = asyncio.create_task(mooring.dispatching.next_session(worker, 30, executing=False))
+            await world.clock.sleep(1)
+            mooring.dispatching.close()
+            with pytest.raises(Unavailable):
+                await polling
+            claim = await mooring.desk.claim(POOL, Wish("acme"))
+            with pytest.raises(Unavailable):
+                await mooring.dispatching.next_session(worker, 30, executing=False)
+            assert (await mooring.desk.get(claim.id)).delivered_epoch is None
+
+    play(scenario)
 
 
 def test_tokens_that_are_not_a_workers_are_refused():

@@ -86,6 +86,7 @@ async def run_process(
             ready()
             await stop.wait()
         synced.cancel()
+        mooring.dispatching.close()
         host.stop()
         await web
         await mooring.stop()

@@ -134,16 +134,18 @@ class AsyncMooring:
 
     async def _await_result(self, connection: AsyncConnection, grant: Grant, deadline: float) -> SessionResult:
         patience = Patience(self._entropy)
-        while grant.open:
-            if self._clock.monotonic() > deadline:
-                raise TimeoutError(f"claim {grant.id} had no result in time and was released")
-            await self._clock.sleep(LOOK_SECONDS / 8)
+        while True:
             try:
+                if not grant.open:
+                    result = await find_result(connection, grant)
+                    break
+                if self._clock.monotonic() > deadline:
+                    raise TimeoutError(f"claim {grant.id} had no result in time and was released")
+                await self._clock.sleep(LOOK_SECONDS / 8)
                 grant = read_grant(await connection.get(claim_path(grant.id)))
                 patience.reset()
             except Unavailable as error:
                 await self._clock.sleep(patience.pause_seconds(error, self._clock.monotonic()))
-        result = await find_result(connection, grant)
         if result is None:
             raise judge_loss(grant.id, grant.epoch, grant, self._clock.now())
         return result

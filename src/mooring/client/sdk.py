@@ -130,16 +130,18 @@ class Mooring:
     def _await_result(self, grant: Grant, deadline: float) -> SessionResult:
         patience = Patience(self._entropy)
         sleeper = threading.Event()
-        while grant.open:
-            if self._clock.monotonic() > deadline:
-                raise TimeoutError(f"claim {grant.id} had no result in time and was released")
-            sleeper.wait(LOOK_SECONDS / 8)
+        while True:
             try:
+                if not grant.open:
+                    result = find_result(self._connection, grant)
+                    break
+                if self._clock.monotonic() > deadline:
+                    raise TimeoutError(f"claim {grant.id} had no result in time and was released")
+                sleeper.wait(LOOK_SECONDS / 8)
                 grant = read_grant(self._connection.get(claim_path(grant.id)))
                 patience.reset()
             except Unavailable as error:
                 sleeper.wait(patience.pause_seconds(error, self._clock.monotonic()))
-        result = find_result(self._connection, grant)
         if result is None:
             raise judge_loss(grant.id, grant.epoch, grant, self._clock.now())
         return result

@@ -62,10 +62,16 @@ class Dispatching:
         self._bells = Bells()  # by pod uid
         self._polls: dict[str, int] = {}  # pod uid -> the newest of its polls that wait here
         self._last_poll = 0
+        self._closed = False
         ledger.listen(Channel.DISPATCH, self._on_dispatch)
         ledger.listen(Channel.ACTIVITY, self._on_activity)
         fleet.subscribe_workers(lambda _, uid: self._bells.ring(uid))
         fleet.subscribe(self._on_change)
+
+    def close(self) -> None:
+        """This replica stops: workers that wait here are sent away, to ask another one."""
+        self._closed = True
+        self._bells.ring_all()
 
     async def next_session(self, worker: Worker, wait_seconds: float, *, executing: bool) -> Claim | None:
         """The next session of a worker, now or within the wait; None when there is none. Raises `WorkerDraining`."""
@@ -79,6 +85,8 @@ class Dispatching:
                 # A worker that polls again has given up on its earlier poll: a session handed to that would be lost.
                 while self._polls.get(worker.uid) == poll:
                     rung.clear()
+                    if self._closed:
+                        raise Unavailable("this replica stops", fix="ask again")
                     claim = await self._ledger.claims.deliver_next(worker.uid, now=self._clock.now())
                     if claim is not None:
                         self._activity.hear(worker.uid, executing=True)

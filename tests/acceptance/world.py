@@ -8,11 +8,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import httpx
@@ -75,25 +76,27 @@ def run_command(*arguments: str, within: float = 60.0, **environment: str) -> Fi
         capture_output=True,
         text=True,
         timeout=within,
-        env={**_clean_environment(), **environment},
+        env={**clean_environment(), **environment},
         stdin=subprocess.DEVNULL,
         check=False,
     )
     return Finished(done.returncode, done.stdout, done.stderr)
 
 
-def _clean_environment() -> dict[str, str]:
+def clean_environment() -> dict[str, str]:
+    """This process's environment without what would tell Mooring where to look."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("MOORING_", "KUBECONFIG"))}
 
 
 class Up:
     """One life, or several, of `mooring up` on one state folder."""
 
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, *arguments: str, environment: Mapping[str, str] = MappingProxyType({})) -> None:
         self.home = Path(tempfile.mkdtemp(prefix="mooring-up-"))
         self.home.chmod(0o755)
         self.state = self.home / "state"
         self.arguments = arguments
+        self._environment = {**clean_environment(), **environment}
         self._process: subprocess.Popen[bytes] | None = None
 
     # --- living and dying --------------------------------------------------------------------------------------------
@@ -105,7 +108,7 @@ class Up:
                 stdout=out,
                 stderr=err,
                 stdin=subprocess.DEVNULL,
-                env=_clean_environment(),
+                env=self._environment,
                 start_new_session=True,
             )
         self.__dict__.pop("url", None)

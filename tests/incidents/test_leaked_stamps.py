@@ -2,9 +2,11 @@
 
 import pytest
 
-from mooring.incidents.leaked_stamps import LeakedStamps
+from mooring.incidents.leaked_stamps import RUNS_ON, LeakedStamps
 from mooring.incidents.running import run_half
-from mooring.incidents.stage import Nobody
+from mooring.incidents.stage import NAMESPACE, Nobody
+from mooring.kube.resources import PODS
+from mooring.model import names
 
 
 class Story(Nobody):
@@ -55,3 +57,24 @@ def test_each_of_the_two_rules_is_needed():
     figures = run_half(OnlyHalf(), protected=False, seed=1, audience=Nobody())
     assert figures.outage
     assert figures.measured["workersUnstamped"] == figures.measured["stillStampedAfter2h"] == 14
+
+
+class KilledInTheMiddle(LeakedStamps):
+    """Somebody kills the job that should run all the time."""
+
+    async def play(self, stage, protected):
+        async def kill() -> None:
+            await stage.clock.sleep(1000)
+            for pod in await stage.pods():
+                if pod.metadata.labels.get(names.OWNER) == RUNS_ON:
+                    await stage.client.delete(PODS, pod.metadata.name, NAMESPACE, grace_seconds=0)
+
+        stage.enter(kill())
+        return await super().play(stage, protected)
+
+
+def test_a_running_job_that_dies_is_an_outage_though_everything_else_heals():
+    figures = run_half(KilledInTheMiddle(), protected=True, seed=1, audience=Nobody())
+    assert figures.outage
+    assert figures.measured["runningWorkKilled"] == 1
+    assert figures.measured["workersUnstamped"] == 28

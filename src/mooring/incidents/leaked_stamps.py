@@ -3,11 +3,13 @@
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 
+from mooring.control.claiming.activity import PolledActivity
 from mooring.control.claiming.desk import WaitTimedOut
-from mooring.incidents.cast import Words
+from mooring.incidents.agents import Agents
 from mooring.incidents.incident import Figures, Incident
 from mooring.incidents.replica import Replica
 from mooring.incidents.stage import NAMESPACE, Stage
@@ -15,7 +17,6 @@ from mooring.kube.cache import Change
 from mooring.kube.views import Pod
 from mooring.model import names
 from mooring.model.claim import Claim, ClaimState
-from mooring.model.errors import MooringError
 from mooring.model.wish import Wish
 from mooring.sandbox.actors.kubelet.machine import NodeTemplate
 from mooring.sandbox.cluster import Nodes
@@ -26,8 +27,8 @@ MAX_WORKERS = 30
 LEAKED = 28
 HUNG_UP = 14  # of them: their callers gave up, so their rows are released; the rows of the others stay `claimed`
 WAITING = 6
+RUNS_ON = "nightly"  # the owner of the job that runs all the time
 JOB_SECONDS = 120.0
-BEAT_SECONDS = 20.0
 DEPLOY_SECONDS = 10.0
 WATCHED_SECONDS = 7200.0
 HEALED_WITHIN_SECONDS = 480.0
@@ -58,7 +59,7 @@ class LeakedStamps(Incident):
         running = await _start_the_job_that_runs_on(stage, blue)
         leak = await _deploy_in_mid_dispatch(stage, blue, running)
         await stage.clock.sleep(DEPLOY_SECONDS)
-        stage.start("green")
+        _start(stage, "green")
         jobs = _ask_for_more(stage)
         stage.enter(_tell_when(stage, lambda: leak.healed_after is not None, leak.describe))
         stage.enter(_tell_when(stage, lambda: not _waiting(jobs), lambda: "the queue is served"))
@@ -112,14 +113,22 @@ class Job:
         return (now if self.began_at is None else self.began_at) - self.asked_at
 
 
+def _start(stage: Stage, name: str, rules: Sequence[Rule] = ()) -> Replica:
+    """A control plane that has heard nothing from any worker yet."""
+    stage.words = PolledActivity(stage.clock)
+    return stage.start(name, rules)
+
+
 async def _open_the_pool(stage: Stage) -> Replica:
     # The process dies when it is about to delete the first worker whose caller hung up.
     dying = Rule(Crash("before"), methods=frozenset({"DELETE"}), path=r"/pods/[^/]+$")
-    blue = stage.start("blue", [dying])
+    blue = _start(stage, "blue", [dying])
+    Agents(stage, POOL, lambda session: inf if session.owner == RUNS_ON else JOB_SECONDS)
     resources = {"requests": {"memory": f"{WORKER_GIB}Gi"}}
     await stage.pool(
         warm=1,
         max=MAX_WORKERS,
+        dispatch="Poll",
         mint={"url": "http://mint.example", "timeoutSeconds": 60},
         protection={"graceSeconds": 30},
         template={"spec": {"containers": [{"name": "main", "image": "runner", "resources": resources}]}},
@@ -129,11 +138,7 @@ async def _open_the_pool(stage: Stage) -> Replica:
 
 
 async def _start_the_job_that_runs_on(stage: Stage, control: Replica) -> Claim:
-    running = await control.mooring.desk.claim(POOL, Wish("nightly", ttl_seconds=60))
-    assert isinstance(stage.words, Words) and running.pod_name is not None
-    stage.words.otherwise = False
-    stage.words.said[running.pod_name] = True
-    stage.enter(_beat(stage, running))
+    running = await control.mooring.desk.claim(POOL, Wish(RUNS_ON, ttl_seconds=60))
     stage.narrate(f"one job runs on {running.pod_name}; it will run all the time")
     return running
 
@@ -168,7 +173,7 @@ def _ask_for_more(stage: Stage) -> list[Job]:
     jobs = [Job(f"new-{number}", stage.clock.monotonic()) for number in range(WAITING)]
     stage.gauges["jobs waiting"] = lambda: _waiting(jobs)
     for job in jobs:
-        stage.enter(_work(stage, job))
+        stage.enter(_wait(stage, job))
     return jobs
 
 
@@ -204,30 +209,14 @@ async def _hang_up(control: Replica, claim: Claim) -> None:
         await control.mooring.desk.release(claim.id, claim.epoch, "its caller hung up")
 
 
-async def _beat(stage: Stage, claim: Claim) -> None:
-    """The running job's heartbeat, to whichever control plane is there; it ends when the claim is no longer its own."""
-    while True:
-        await stage.clock.sleep(BEAT_SECONDS)
-        control = stage.replicas[-1]
-        if not control.alive:
-            continue
-        try:
-            await control.mooring.desk.heartbeat(claim.id, claim.epoch)
-        except MooringError as error:
-            stage.narrate(f"the running job lost its worker: {error.message}")
-            return
-
-
-async def _work(stage: Stage, job: Job) -> None:
-    """A job of the queue: it asks until it gets a worker, works, and gives it back."""
+async def _wait(stage: Stage, job: Job) -> None:
+    """A job of the queue asks until it gets a worker."""
     mooring = stage.replicas[-1].mooring
     await mooring.fleet.wait_synced()
     while job.began_at is None:
         with contextlib.suppress(WaitTimedOut):
-            claim = await mooring.desk.claim(POOL, Wish(job.owner, ttl_seconds=600, wait=3600))
+            await mooring.desk.claim(POOL, Wish(job.owner, wait=3600))
             job.began_at = stage.clock.monotonic()
-            await stage.clock.sleep(JOB_SECONDS)
-            await mooring.desk.release(claim.id, claim.epoch)
 
 
 async def _tell_when(stage: Stage, holds: Callable[[], bool], text: Callable[[], str]) -> None:

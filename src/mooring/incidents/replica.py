@@ -45,10 +45,6 @@ class Replica:
     ledger: FaultyLedger
     task: asyncio.Task[None]
 
-    @property
-    def alive(self) -> bool:
-        return self.process.alive
-
     def pod_creates(self) -> int:
         """How many workers it tried to make."""
         return sum(call.method == "POST" and call.path.endswith("/pods") for call in self.process.calls)

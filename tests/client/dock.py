@@ -77,9 +77,9 @@ class Dock:
         """Run it where the world lives."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(30)
 
-    def pool(self, **spec: Any) -> str:
+    def pool(self, name: str = "", **spec: Any) -> str:
         """A pool of its own, with its workers idle; answers `namespace/name`."""
-        name = f"pool-{next(self._numbers)}"
+        name = name or f"pool-{next(self._numbers)}"
         wanted = {"warm": 1, "max": 1, "reuse": "Always", **spec}
         self.call(self._make_pool(name, wanted))
         return f"{NAMESPACE}/{name}"

@@ -22,10 +22,10 @@ from mooring.kube.tls import Trust
 from mooring.kube.views import ConfigMap
 from mooring.sandbox.api.http import serve
 from mooring.sandbox.api.server import ADMIN, ApiServer
-from mooring.sandbox.kubernetes.binaries import BinariesMissing, find_binaries
 from mooring.sandbox.kubernetes.launcher import ControlPlane
 from tests.kube.chaos_proxy import FAULTS, ChaosProxy
 from tests.kube.witness import Witness
+from tests.requirements import require_kubernetes
 
 SECONDS = float(os.environ.get("MOORING_CHAOS_SECONDS", "15"))
 OBJECTS = 2000
@@ -170,8 +170,5 @@ def test_the_cache_survives_a_hostile_network_to_a_real_control_plane() -> None:
             tls = ssl.create_default_context(cafile=str(plane.authority))
             await survive(plane.url, Trust(authority=plane.authority.read_bytes()), tls, plane.token)
 
-    try:
-        find_binaries()
-    except BinariesMissing as missing:
-        pytest.skip(str(missing))
+    require_kubernetes()
     asyncio.run(main())

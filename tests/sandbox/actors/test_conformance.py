@@ -19,10 +19,10 @@ from mooring.kube.resources import NAMESPACES, NODES, PODS, SERVICEACCOUNTS
 from mooring.sandbox.actors.fleet import Fleet
 from mooring.sandbox.actors.objects import condition_of
 from mooring.sandbox.actors.runtime.simulated import SimulatedRuntime
-from mooring.sandbox.kubernetes.binaries import BinariesMissing, find_binaries
 from mooring.sandbox.kubernetes.components import PlaneOptions
 from mooring.sandbox.kubernetes.launcher import ControlPlane
 from mooring.sandbox.virtual import run_virtual
+from tests.requirements import require_kubernetes
 from tests.sandbox.actors.cluster import START, Cluster, cluster, in_cluster
 from tests.sandbox.actors.probes import PROBES, Facts, Probed
 from tests.sandbox.actors.scheduling_cases import CASES, Case
@@ -34,10 +34,7 @@ NOT_READY = "node.kubernetes.io/not-ready"
 
 @pytest.fixture(scope="module")
 def plane() -> Iterator[ControlPlane]:
-    try:
-        find_binaries()
-    except BinariesMissing as missing:
-        pytest.skip(str(missing))
+    require_kubernetes()
     with control_plane_in_a_thread(PlaneOptions(node_monitor_grace_seconds=25)) as started:
         yield started
 

@@ -21,16 +21,14 @@ from mooring.kube.resources import CONFIGMAPS, SERVICEACCOUNTS
 from mooring.sandbox.kubernetes.binaries import Binaries, BinariesMissing, find_binaries
 from mooring.sandbox.kubernetes.components import PlaneOptions
 from mooring.sandbox.kubernetes.launcher import ControlPlane, ControlPlaneFailed
+from tests.requirements import require_kubernetes
 
 pytestmark = pytest.mark.kubernetes
 
 
 @pytest.fixture(autouse=True)
 def needs_programs() -> None:
-    try:
-        find_binaries()
-    except BinariesMissing as missing:
-        pytest.skip(str(missing))
+    require_kubernetes()
 
 
 def is_alive(pid: int) -> bool:

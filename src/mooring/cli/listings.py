@@ -2,12 +2,13 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from mooring.cli.output import Column, Format, Row, show
 from mooring.client.connection import Connection, Endpoint
+from mooring.client.errors import Unreachable
 
 _STATE_STYLES = {
     "idle": "bright_black",
@@ -186,39 +187,50 @@ INVARIANTS = Listing(
 def run_listing(listing: Listing, endpoint: Endpoint, query: dict[str, str], form: Format, watch: bool) -> None:
     """Print once, or again whenever something it shows changed."""
     connection = Connection(endpoint)
+    if watch:
+        _watch(listing, connection, query, form)
     answer = connection.get(listing.path, query)
     rows = answer["items"]
-    if not watch:
-        _print(listing, rows, form)
-        if answer["total"] > len(rows):
-            print(f"{len(rows)} of {answer['total']} shown; more with --limit", file=sys.stderr)
-        return
-    _watch(listing, connection, query, form, rows)
+    _print(listing, rows, form)
+    if answer["total"] > len(rows):
+        print(f"{len(rows)} of {answer['total']} shown; more with --limit", file=sys.stderr)
 
 
 def _print(listing: Listing, rows: Sequence[Row], form: Format) -> None:
     show(listing.kind, rows, listing.columns, form, lambda row: listing.name.format(**row))
 
 
-def _watch(listing: Listing, connection: Connection, query: dict[str, str], form: Format, rows: list[Row]) -> None:
+def _watch(listing: Listing, connection: Connection, query: dict[str, str], form: Format) -> NoReturn:
+    """Listens before it looks, so that nothing changes unseen in between. Ends only with an error."""
     key = listing.name.format
-    known = {key(**row): row for row in rows}
-    _redraw(listing, rows, form, [("ADDED", row) for row in rows])
-    for line in connection.lines("/v1/events"):
-        if not line.startswith("data: "):
-            continue
-        changed = set(json.loads(line[6:]).get("changes", {}))
-        if not changed & listing.watches:
-            continue
+    known: dict[str, Row] | None = None
+    for _ in _reasons_to_look(connection, listing.watches):
         rows = connection.get(listing.path, query)["items"]
-        fresh = {key(**row): row for row in rows}
+        before, fresh = known or {}, {key(**row): row for row in rows}
         changes = [
-            ("ADDED" if name not in known else "MODIFIED", row) for name, row in fresh.items() if known.get(name) != row
+            ("ADDED" if name not in before else "MODIFIED", row)
+            for name, row in fresh.items()
+            if before.get(name) != row
         ]
-        changes += [("DELETED", row) for name, row in known.items() if name not in fresh]
-        known = fresh
-        if changes:
+        changes += [("DELETED", row) for name, row in before.items() if name not in fresh]
+        if changes or known is None:
             _redraw(listing, rows, form, changes)
+        known = fresh
+    raise Unreachable("the stream of changes ended", fix="is Mooring still running? watch again")
+
+
+def _reasons_to_look(connection: Connection, watches: frozenset[str]) -> Iterator[None]:
+    """Once the stream stands, whenever something of interest changed, and when something may have been missed."""
+    event, listening = "", False
+    for line in connection.lines("/v1/events"):
+        name, _, value = line.partition(": ")
+        if name == "event":
+            event = value
+        if name != "data":
+            continue
+        if not listening or event == "resync" or watches & set(json.loads(value).get("changes", {})):
+            listening = True
+            yield
 
 
 def _redraw(listing: Listing, rows: Sequence[Row], form: Format, changes: list[tuple[str, Row]]) -> None:

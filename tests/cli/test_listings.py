@@ -1,0 +1,92 @@
+"""The listings: the same rows in every format, data on stdout, everything else on stderr."""
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.acceptance.world import Up, run_command
+
+LISTINGS = {"pools": "PoolList", "workers": "WorkerList", "nodes": "NodeList", "invariants": "InvariantList"}
+HEADINGS = {
+    "pools": "NAMESPACE NAME WARM MAX IDLE BUSY STARTING DRAINING LOST QUEUED READY WHY",
+    "workers": "NAMESPACE NAME STATE NODE OWNER ADDRESS SINCE WHY",
+    "nodes": "NAME READY WORKERS IDLE BUSY STATE TAINTS",
+    "invariants": "ID STATE BROKEN FOUND HEALED RULE",
+    "audit": "AT ACTOR ACTION OBJECT OUTCOME REASON",
+}
+
+
+def out(up: Up, *arguments: str) -> str:
+    done = up.command(*arguments)
+    assert (done.code, done.err) == (0, "")
+    return done.out
+
+
+@pytest.mark.parametrize("listing", HEADINGS)
+def test_a_table_is_plain_text_when_nobody_looks_at_it_directly(up: Up, listing: str):
+    lines = out(up, listing).splitlines()
+    assert lines[0].split() == HEADINGS[listing].split()
+    assert all(line == line.rstrip() and line.isprintable() for line in lines)
+
+
+@pytest.mark.parametrize("listing", HEADINGS)
+def test_wide_shows_more_columns_of_the_same_rows(up: Up, listing: str):
+    table, wide = out(up, listing).splitlines(), out(up, listing, "-o", "wide").splitlines()
+    assert len(wide[0].split()) > len(table[0].split())
+    assert [line.split()[0] for line in wide] == [line.split()[0] for line in table]
+
+
+@pytest.mark.parametrize("listing", LISTINGS)
+def test_json_and_yaml_hold_what_the_api_answers(up: Up, listing: str):
+    document = json.loads(out(up, listing, "-o", "json"))
+    assert (document["apiVersion"], document["kind"]) == ("mooring.dev/v1", LISTINGS[listing])
+    assert document["items"] == up.get(f"/v1/{listing}")["items"]
+    assert yaml.safe_load(out(up, listing, "-o", "yaml")) == document
+
+
+@pytest.mark.parametrize("listing", LISTINGS)
+def test_ndjson_is_one_row_a_line(up: Up, listing: str):
+    rows = [json.loads(line) for line in out(up, listing, "-o", "ndjson").splitlines()]
+    assert rows == up.get(f"/v1/{listing}")["items"]
+
+
+def test_names_can_be_handed_to_other_commands(up: Up):
+    assert out(up, "pools", "-o", "name").split() == ["pool/queries/duck", "pool/runners/linux"]
+    assert "worker/runners/linux-0" in out(up, "workers", "-o", "name").split()
+    assert "node/work-01" in out(up, "nodes", "-o", "name").split()
+    assert "invariant/warm-floor" in out(up, "invariants", "-o", "name").split()
+
+
+def names(up: Up, *arguments: str) -> list[str]:
+    return out(up, "workers", *arguments, "-o", "name").split()
+
+
+def test_workers_can_be_asked_for_by_pool_node_and_state(up: Up):
+    everyone: list[dict[str, Any]] = up.get("/v1/workers")["items"]
+    node = everyone[0]["node"]
+    assert len(names(up, "--pool", "queries/duck")) == 4
+    assert len(names(up, "--node", node)) == sum(worker["node"] == node for worker in everyone)
+    assert names(up, "--only", "lost") == []
+
+
+def test_the_trail_can_be_asked_for_by_actor_and_cut_short(up: Up):
+    for _ in range(2):
+        up.command("resume", "adopted", "--reason", "for the trail")
+    cut = up.command("audit", "--name", "adopted", "--limit", "1")
+    assert len(cut.out.splitlines()) == 2 and "for the trail" in cut.out
+    assert cut.err.startswith("1 of ") and "--limit" in cut.err
+    assert len(out(up, "audit", "--actor", "nobody").splitlines()) == 1
+
+
+def test_where_mooring_is_may_come_from_the_environment(up: Up):
+    done = run_command("pools", "-o", "name", MOORING_URL=up.url, MOORING_TOKEN=up.token)
+    assert done.code == 0 and "pool/runners/linux" in done.out
+    done = run_command("pools", "-o", "name", MOORING_STATE=str(up.state))
+    assert done.code == 0 and "pool/runners/linux" in done.out
+
+
+def test_an_argument_wins_over_the_environment(up: Up):
+    done = up.command("pools", "-o", "name", "--url", up.url, MOORING_URL="http://127.0.0.1:1")
+    assert done.code == 0

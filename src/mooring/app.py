@@ -13,6 +13,7 @@ from mooring.control.claiming.activity import PolledActivity
 from mooring.control.claiming.desk import Bells, ClaimDesk
 from mooring.control.claiming.dispatching import Dispatching
 from mooring.control.claiming.ending import Ending
+from mooring.control.claiming.forgotten import ForgottenSessions
 from mooring.control.claiming.handover import Handover
 from mooring.control.claiming.identity import WorkerIdentity
 from mooring.control.claiming.minting import Minter
@@ -78,7 +79,8 @@ class Mooring:
         self.desk = ClaimDesk(ledger, self.fleet, self._ready, handover, ending, bells, clock, entropy)
         self._waiting = Waiting(ledger, self.fleet, self._ready, handover, ending, bells, clock)
         self.identity = WorkerIdentity(client, self.fleet, clock)
-        self.dispatching = Dispatching(ledger, self.fleet, ending, given.activity, clock, given.replica_id)
+        forgotten = ForgottenSessions(ledger, ending, auditor, clock)
+        self.dispatching = Dispatching(ledger, self.fleet, ending, forgotten, given.activity, clock, given.replica_id)
         remedies = Remedies(client, ledger, stamper, ending, auditor, clock)
         self._reaping = Reaping(
             client, ledger, self.fleet, self.switches, remedies, given.activity, self._may_act, clock

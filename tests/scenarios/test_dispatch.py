@@ -346,3 +346,85 @@ def test_what_workers_say_is_evidence_for_a_minute_and_reaches_every_replica():
             assert mine.executing(worker) is False and leader.executing(worker) is False
 
     play(scenario)
+
+
+@pytest.mark.parametrize("reuse", ["Always", "Never"])
+def test_a_session_that_its_restarted_worker_forgot_is_started_over_when_it_may_be(reuse):
+    async def scenario():
+        async with harbour() as world:
+            mooring = await poll_pool(world, reuse=reuse, protection={"graceSeconds": 1})
+            worker = await only_worker(world, mooring)
+            claim = await mooring.desk.claim(POOL, Wish("acme", retryable=True, payload={"n": 1}))
+            await mooring.dispatching.next_session(worker, 0, executing=False)
+            await world.clock.sleep(20)
+            await mooring.dispatching.heartbeat(worker, claim.id, claim.epoch)
+            started = world.clock.monotonic()
+            session = None
+            while session is None:
+                try:
+                    session = await mooring.dispatching.next_session(worker, 20, executing=False)
+                except WorkerDraining:
+                    await world.clock.sleep(4)
+                    worker = await only_worker(world, mooring)
+            assert 44 <= world.clock.monotonic() - started <= 50
+            assert session.id == claim.id and session.epoch > claim.epoch and session.payload == {"n": 1}
+            assert (session.pod_uid == claim.pod_uid) == (reuse == "Always")
+            with pytest.raises(StaleEpoch):
+                await mooring.dispatching.heartbeat(worker, claim.id, claim.epoch)
+            await mooring.dispatching.finish(worker, claim.id, session.epoch, Result(0, "second"))
+            assert (await mooring.dispatching.result(claim.id)).entry.evidence["output"] == "second"
+
+    play(scenario)
+
+
+def test_a_session_that_was_forgotten_and_may_not_be_repeated_is_lost_long_before_its_ttl():
+    async def scenario():
+        async with harbour() as world:
+            mooring = await poll_pool(world)
+            worker = await only_worker(world, mooring)
+            claim = await mooring.desk.claim(POOL, Wish("acme", ttl_seconds=3600))
+            await mooring.dispatching.next_session(worker, 0, executing=False)
+            for _ in range(3):
+                await mooring.dispatching.next_session(worker, 20, executing=False)
+            lost = await mooring.desk.get(claim.id)
+            assert lost.state is ClaimState.LOST and "knows nothing" in lost.reason
+            assert names.OWNER not in (await world.client.get(PODS, worker.name, NAMESPACE)).metadata.labels
+
+    play(scenario)
+
+
+def test_a_session_that_is_kept_alive_or_worked_on_is_never_taken_for_forgotten():
+    async def scenario():
+        async with harbour() as world:
+            mooring = await poll_pool(world)
+            worker = await only_worker(world, mooring)
+            claim = await mooring.desk.claim(POOL, Wish("acme", ttl_seconds=3600, retryable=True))
+            await mooring.dispatching.next_session(worker, 0, executing=False)
+            for _ in range(6):
+                await mooring.dispatching.next_session(worker, 20, executing=True)
+            for _ in range(12):
+                await mooring.desk.heartbeat(claim.id, claim.epoch)
+                await mooring.dispatching.next_session(worker, 20, executing=False)
+            held = await mooring.desk.get(claim.id)
+            assert held.state is ClaimState.RUNNING and held.epoch == claim.epoch
+
+    play(scenario)
+
+
+def test_with_several_slots_only_the_forgotten_session_is_lost():
+    async def scenario():
+        async with harbour() as world:
+            mooring = await poll_pool(world, slots=2)
+            worker = await only_worker(world, mooring)
+            forgotten = await mooring.desk.claim(POOL, Wish("acme", ttl_seconds=3600))
+            await mooring.dispatching.next_session(worker, 0, executing=False)
+            kept = await mooring.desk.claim(POOL, Wish("globex", ttl_seconds=3600))
+            for _ in range(4):
+                await mooring.desk.heartbeat(kept.id, kept.epoch)
+                await mooring.dispatching.next_session(worker, 20, executing=False)
+            assert (await mooring.desk.get(forgotten.id)).state is ClaimState.LOST
+            assert (await mooring.desk.get(kept.id)).state is ClaimState.RUNNING
+            pod = await world.client.get(PODS, worker.name, NAMESPACE)
+            assert pod.metadata.annotations[names.CLAIM] == kept.id
+
+    play(scenario)

@@ -4,6 +4,7 @@ A session is handed out at most once an epoch: `deliver_next` marks it in the sa
 """
 
 import asyncio
+import contextlib
 from dataclasses import dataclass
 
 import structlog
@@ -12,6 +13,7 @@ from mooring.clock import Clock
 from mooring.control.claiming.activity import PolledActivity
 from mooring.control.claiming.desk import Bells
 from mooring.control.claiming.ending import Ending
+from mooring.control.claiming.forgotten import ForgottenSessions
 from mooring.control.fleet import Fleet
 from mooring.ledger.port import Ledger
 from mooring.ledger.records import AuditFilter, Channel, Wake
@@ -51,11 +53,19 @@ class Dispatching:
     """The workers' side of the claim path."""
 
     def __init__(
-        self, ledger: Ledger, fleet: Fleet, ending: Ending, activity: PolledActivity, clock: Clock, replica_id: str
+        self,
+        ledger: Ledger,
+        fleet: Fleet,
+        ending: Ending,
+        forgotten: ForgottenSessions,
+        activity: PolledActivity,
+        clock: Clock,
+        replica_id: str,
     ) -> None:
         self._ledger = ledger
         self._fleet = fleet
         self._ending = ending
+        self._forgotten = forgotten
         self._activity = activity
         self._clock = clock
         self._replica_id = replica_id
@@ -91,8 +101,13 @@ class Dispatching:
                     if claim is not None:
                         self._activity.hear(worker.uid, executing=True)
                         return claim
+                    look_again_at = deadline
+                    if not executing and self._present(worker).stamp is not None:
+                        left = await self._forgotten.lose(worker)
+                        look_again_at = deadline if left is None else min(deadline, self._clock.monotonic() + left)
                     self._refuse_draining(worker)
-                    if not await self._rings(rung, deadline):
+                    await self._listen(rung, look_again_at)
+                    if self._clock.monotonic() >= deadline:
                         break
             return None
         finally:
@@ -171,25 +186,24 @@ class Dispatching:
             except Unavailable as error:
                 log.warning("other replicas could not be told of an idle worker", error=error.message)
 
+    def _present(self, worker: Worker) -> Worker:
+        """The worker as the cluster shows it now."""
+        return self._fleet.worker(f"{worker.namespace}/{worker.pool}", worker.uid) or worker
+
     def _refuse_draining(self, worker: Worker) -> None:
-        now = self._fleet.worker(f"{worker.namespace}/{worker.pool}", worker.uid)
-        if now is None and worker.uid in self._fleet.departed:
+        present = self._present(worker)
+        if present is worker and worker.uid in self._fleet.departed:
             raise WorkerDraining(f"worker {worker.name} gets no more sessions: its pod is gone", fix="exit")
-        item = classify_worker(now or worker, self._fleet.nodes)
+        item = classify_worker(present, self._fleet.nodes)
         if item.state in (WorkerState.DRAINING, WorkerState.LOST):
             raise WorkerDraining(f"worker {worker.name} gets no more sessions: {item.why.message}", fix="exit")
 
-    async def _rings(self, rung: asyncio.Event, deadline: float) -> bool:
-        """Whether something happened before the deadline."""
-        left = deadline - self._clock.monotonic()
-        if left <= 0:
-            return False
-        try:
-            async with asyncio.timeout(left):
-                await rung.wait()
-        except TimeoutError:
-            return False
-        return True
+    async def _listen(self, rung: asyncio.Event, until: float) -> None:
+        left = until - self._clock.monotonic()
+        if left > 0:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await rung.wait()
 
     def _on_dispatch(self, wake: Wake) -> None:
         if wake.resync:

@@ -44,9 +44,16 @@ class Ending:
         """End the row, fenced on the epoch; then return or delete the worker."""
         outcome = await self._ledger.claims.end(claim.id, epoch, state, now=self._clock.now(), reason=reason)
         if outcome.applied:
-            pool = self._fleet.pool(f"{claim.namespace}/{claim.pool}")
-            returned = pool is not None and pool.spec.reuse == "Always"
-            await self._let_go(claim, keep=returned)
+            await self._let_go(claim, keep=self._is_reused(claim))
+        return outcome
+
+    async def requeue(self, claim: Claim, reason: str) -> Outcome:
+        """Take the worker away and wait for another one, under a new epoch; then return or delete the worker."""
+        outcome = await self._ledger.claims.requeue(
+            claim.id, claim.epoch, now=self._clock.now(), reason=reason, wait_until=None
+        )
+        if outcome.applied:
+            await self._let_go(claim, keep=self._is_reused(claim))
         return outcome
 
     async def fail(self, claim: Claim, reason: str) -> Result:
@@ -58,6 +65,10 @@ class Ending:
         if outcome.applied:
             return DONE
         return AuditOutcome.SKIPPED, f"the ledger said {outcome.verdict.value}"
+
+    def _is_reused(self, claim: Claim) -> bool:
+        pool = self._fleet.pool(f"{claim.namespace}/{claim.pool}")
+        return pool is not None and pool.spec.reuse == "Always"
 
     async def _let_go(self, claim: Claim, *, keep: bool) -> None:
         """The worker's side. A worker that others still use is left alone."""
@@ -76,8 +87,8 @@ class Ending:
 
     async def _settle(self, claim: Claim, pod: Pod, keep: bool) -> None:
         # Pod before claims: a claim that comes in between has a higher epoch, and the fence holds it.
-        others = [live for live in await self._ledger.claims.live_by_pods([pod.metadata.uid]) if live.id != claim.id]
-        if others:
+        live = await self._ledger.claims.live_by_pods([pod.metadata.uid])
+        if any((other.id, other.epoch) != (claim.id, claim.epoch) for other in live):
             return
         epoch = pod.metadata.annotations.get(names.EPOCH, "")
         if keep and epoch.isdigit():

@@ -47,6 +47,12 @@ def translated(where: str, *, starting: bool = False) -> Iterator[None]:
         raise Unavailable(f"{where} refuses Mooring: {_said(error)}", fix=_WAIT) from error
     except _AWAY as error:
         raise Unavailable(f"{where} does not answer: {_said(error)}", fix=_WAIT) from error
+    except ValueError as error:
+        if not starting:
+            raise
+        raise Misconfigured(
+            f"the database URL cannot be read: {_said(error)}", fix="correct the database URL"
+        ) from error
     except (pg.CharacterNotInRepertoireError, pg.UntranslatableCharacterError) as error:
         raise InvalidInput("text", _said(error), "text without NUL characters") from error
     except pg.InterfaceError as error:

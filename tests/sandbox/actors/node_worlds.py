@@ -24,7 +24,7 @@ from mooring.sandbox.processes.supervisor import Supervisor
 
 Object = dict[str, Any]
 _numbers = itertools.count(1)
-PATIENCE_SECONDS = 15.0
+PATIENCE_SECONDS = 60.0
 
 
 @dataclass(frozen=True)

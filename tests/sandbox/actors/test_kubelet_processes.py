@@ -255,7 +255,7 @@ def test_a_volume_that_cannot_be_set_up_keeps_the_containers_waiting(tell: Tell)
         await world.create_pod("unmounted", {"command": ["true"], "volumeMounts": mounts}, volumes=volumes)
         told = 'MountVolume.SetUp failed for volume "config" : configmap "missing" not found'
         await world.until_event("unmounted", "FailedMount", told)
-        assert container_state(await world.pod("unmounted"))["waiting"]["reason"] == "ContainerCreating"
+        await world.until("unmounted", waiting("ContainerCreating"))
 
     tell(story)
 

@@ -138,6 +138,24 @@ def test_the_same_key_gives_the_same_claim_and_another_request_under_it_is_refus
     play(scenario)
 
 
+def test_a_request_that_is_repeated_while_it_waits_does_not_end_the_waiting():
+    async def scenario():
+        async with harbour() as world:
+            desk = world.start().mooring.desk
+            await world.pool(warm=1, max=1, reuse="Always")
+            await world.until_idle(1)
+            holder = await desk.claim(POOL, Wish("holder"))
+            wish = Wish("acme", wait=120, idempotency_key="k")
+            first = asyncio.create_task(desk.claim(POOL, wish))
+            await world.clock.sleep(2)
+            await desk.release(holder.id, holder.epoch)
+            again = await desk.claim(POOL, Wish("acme", wait=0, idempotency_key="k"))
+            served = await first
+            assert served.state is ClaimState.RUNNING and again.id == served.id
+
+    play(scenario)
+
+
 def test_an_owner_over_the_limit_is_refused():
     async def scenario():
         async with harbour() as world:

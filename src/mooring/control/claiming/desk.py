@@ -98,7 +98,7 @@ class ClaimDesk:
         wish.check()
         pool = self._pool(pool_key)
         new = self._new_claim(pool, wish)
-        claim = await self._claim_now(pool, new)
+        claim = await self._claim_now(pool, new, wish.wait)
         if claim is not None:
             return claim
         if wish.wait <= 0:
@@ -110,9 +110,9 @@ class ClaimDesk:
         admission = await self._ledger.claims.insert_queued(
             new, now=self._clock.now(), wait_until=until, owner_limit=limit
         )
-        return await self._await_worker(admission.require(), wish.wait)
+        return await self._follow(admission.require(), wish.wait)
 
-    async def _claim_now(self, pool: Pool, new: NewClaim) -> Claim | None:
+    async def _claim_now(self, pool: Pool, new: NewClaim, wait_seconds: float) -> Claim | None:
         """A free worker, unless others wait already; None when the claim has to wait."""
         while (place := self._ready.take(pool.key)) is not None:
             slot = self._handover.slot_of(pool, place)
@@ -131,7 +131,7 @@ class ClaimDesk:
             self._ready.free(pool.key, place.worker.uid, place.slot)
             if admission.verdict is AdmissionVerdict.QUEUE_AHEAD:
                 return None
-            return await self._await_worker(admission.require(), 0.0)
+            return await self._follow(admission.require(), wait_seconds)
         return await self._existing(pool, new)
 
     async def _existing(self, pool: Pool, new: NewClaim) -> Claim | None:
@@ -141,24 +141,22 @@ class ClaimDesk:
         found = await self._ledger.claims.find_by_key(pool.namespace, pool.name, new.idempotency_key)
         return found if found is not None and found.request_hash == new.request_hash else None
 
-    async def _await_worker(self, claim: Claim, seconds: float) -> Claim:
-        """Until the claim runs, ends, or the wait is over."""
+    async def _follow(self, claim: Claim, seconds: float) -> Claim:
+        """Until the claim runs or ends, for so many seconds; then as it is."""
         deadline = self._clock.monotonic() + seconds
         async with self._bells.listening(claim.id) as rung:
             while True:
                 current = await self.get(claim.id)
-                if current.state is ClaimState.RUNNING or (current.state is ClaimState.CLAIMED and seconds <= 0):
-                    return current
-                if current.state in (ClaimState.QUEUED, ClaimState.CLAIMED):
-                    left = deadline - self._clock.monotonic()
-                    if left > 0:
-                        await _wait(rung, min(left, 5.0))
-                        rung.clear()
-                        continue
-                return await self._after_waiting(current)
+                left = deadline - self._clock.monotonic()
+                if current.state not in (ClaimState.QUEUED, ClaimState.CLAIMED) or left <= 0:
+                    return await self._judge(current)
+                await _wait(rung, min(left, 5.0))
+                rung.clear()
 
-    async def _after_waiting(self, claim: Claim) -> Claim:
-        if claim.state is ClaimState.QUEUED:
+    async def _judge(self, claim: Claim) -> Claim:
+        """A claim whose own wait is over expires; one that was asked for again, with time left, waits on."""
+        overdue = claim.wait_until is not None and self._clock.now() >= claim.wait_until
+        if claim.state is ClaimState.QUEUED and overdue:
             outcome = await self._ledger.claims.end(
                 claim.id, claim.epoch, ClaimState.EXPIRED, now=self._clock.now(), reason="nobody became free in time"
             )

@@ -80,3 +80,11 @@ def test_a_directive_that_makes_no_sense_is_refused(patch: object, code: int, me
     with pytest.raises(Refusal) as refused:
         strategic_merge(SHAPE, DOCUMENT, patch)
     assert (refused.value.code, refused.value.message) == (code, message)
+
+
+@pytest.mark.parametrize("name", [[], ["a"], {"a": "b"}])
+def test_a_merge_key_that_is_no_scalar_is_refused(name: Any) -> None:
+    item = Schema("object", properties={"name": STRING})
+    shape = Schema("object", properties={"list": Schema("array", items=item, list_keys=("name",), patch_key="name")})
+    with pytest.raises(Refusal):
+        strategic_merge(shape, {"list": [{"name": "x"}]}, {"list": [{"name": name}]})

@@ -218,6 +218,8 @@ def _identity(item: Any, key: str) -> Any:
         raise _broken(f"expected a map[string]interface {{}}, but received a {_go_type(item)}")
     if key not in item:
         raise _broken(f"map: {_go(item)} does not contain declared merge key: {key}")
+    if isinstance(item[key], dict | list):
+        raise _broken(f"merge key {key} is a {_go_type(item[key])}")
     return item[key]
 
 

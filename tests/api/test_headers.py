@@ -17,7 +17,7 @@ def test_pages_run_nothing_but_our_own_scripts_and_styles(stranger: httpx.Client
     assert policy["form-action"] == "'self'"
     assert policy["base-uri"] == policy["frame-ancestors"] == "'none'"
     assert "unsafe" not in headers["content-security-policy"]
-    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["referrer-policy"] == "same-origin"
     assert headers["cache-control"] == "no-store"
 
 

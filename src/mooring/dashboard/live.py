@@ -48,9 +48,11 @@ class LiveView:
         gone = [name for name in self._fragments if name not in fresh]
         boxes_moved = bool(gone) or any(name not in self._fragments for name in fresh)
         known, self._fragments = bool(self._fragments), fresh
-        if known and boxes_moved:
+        if not known:
+            return
+        if boxes_moved:
             self._send(_event("reload", {}))
-        elif known and changed:
+        elif changed:
             self._send(_event("fragments", changed))
         else:
             self.beat()  # something else changed; silence would look like a lost connection

@@ -38,7 +38,7 @@ CSP = (
 )
 _HEADERS = {
     "Content-Security-Policy": CSP,
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # with no-referrer our own forms would come from Origin "null"
     "Cache-Control": "no-store",
 }
 _STATIC_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}

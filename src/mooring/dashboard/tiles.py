@@ -23,7 +23,7 @@ class Tile(msgspec.Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        return f"tile-{self.node or 'unplaced'}"
+        return f"tile-{self.node}" if self.node else "unplaced"
 
 
 def plan_tiles(nodes: Sequence[NodeReading], workers: Sequence[WorkerReading]) -> list[Tile]:

@@ -1,0 +1,105 @@
+"""The pieces of the pages: hostile text stays text, missing things leave no hole, nothing there tells what to do."""
+
+from typing import Any
+
+import pytest
+
+from mooring.api.readmodels import AuditItems, AuditReading
+from mooring.dashboard.views import FleetPage, Selection, render
+from mooring.model.why import Condition
+from tests.pages.readings import NOON, pool, worker
+
+HOSTILE = "<script>alert('x')</script>\x1b[31m\n\"'&"
+ESCAPED = "&lt;script&gt;"
+
+
+def fleet(**parts: Any) -> FleetPage:
+    return FleetPage(**{"pools": [], "workers": [], "total": 0, "tiles": {}, **parts})
+
+
+def piece(template: str, **values: Any) -> str:
+    return render(template, selection=Selection(), **values)
+
+
+def ready(status: str, message: str = "") -> Condition:
+    return Condition("Ready", status, "Because", message)
+
+
+def test_what_a_worker_or_its_owner_said_is_shown_as_text():
+    page = fleet(workers=[worker(reason=HOSTILE, owner=HOSTILE, node=HOSTILE, address=HOSTILE)], total=1)
+    html = piece("_workers.html", page=page)
+    assert "<script" not in html and html.count(ESCAPED) == 4
+
+
+def test_what_a_condition_said_is_shown_as_text():
+    html = piece("_pools.html", page=fleet(pools=[pool(conditions=(ready("False", HOSTILE),))]))
+    assert "<script" not in html and ESCAPED in html
+
+
+def test_what_a_trail_holds_is_shown_as_text():
+    row = AuditReading(
+        sequence=1,
+        id="i",
+        at=NOON,
+        actor=HOSTILE,
+        replica=HOSTILE,
+        action=HOSTILE,
+        kind=HOSTILE,
+        namespace=HOSTILE,
+        name=HOSTILE,
+        uid=HOSTILE,
+        reason=HOSTILE,
+        evidence={HOSTILE: [HOSTILE]},
+        outcome="failed",
+        error=HOSTILE,
+        completed_at=None,
+    )
+    html = piece("_audit.html", page=AuditItems([row], 1, None))
+    assert "<script" not in html and html.count(ESCAPED) >= 7
+
+
+def test_what_somebody_searched_for_is_shown_as_text():
+    selection = Selection(q='"><script>', pool='"><script>', node='"><script>', state='"><script>')
+    html = render("fleet.html", page=fleet(), selection=selection, here="fleet")
+    assert "<script>" not in html
+
+
+@pytest.mark.parametrize(
+    ("conditions", "verdict"),
+    [
+        ((), "? not seen yet"),
+        ((ready("True"),), "✓ floor held"),
+        ((ready("False", "2 of 8 idle"),), "… filling"),
+        ((ready("Unknown"),), "… filling"),
+        ((ready("True"), Condition("Valid", "False", "Wrong", "spec.warm is wrong")), "… filling"),
+    ],
+)
+def test_a_pool_s_verdict_follows_from_the_conditions_it_has(conditions: tuple[Condition, ...], verdict: str):
+    assert verdict in piece("_pools.html", page=fleet(pools=[pool(conditions=conditions)]))
+
+
+def test_why_a_floor_is_not_held_is_on_the_card():
+    unschedulable = Condition("Schedulable", "False", "NoRoom", "2 workers wait: 0/12 nodes are available")
+    html = piece("_pools.html", page=fleet(pools=[pool(conditions=(ready("False", "6 of 8 idle"), unschedulable))]))
+    assert "6 of 8 idle" in html and "0/12 nodes are available" in html
+
+
+@pytest.mark.parametrize(
+    ("template", "values", "next_step"),
+    [
+        ("_pools.html", {"page": fleet()}, "kubectl apply"),
+        ("_workers.html", {"page": fleet(total=3)}, "Show all"),
+        ("_audit.html", {"page": AuditItems([], 0, None)}, "mooring audit"),
+        ("fleet.html", {"page": fleet(), "here": "fleet"}, "kubectl get nodes"),
+    ],
+)
+def test_where_nothing_is_the_next_step_is_told(template: str, values: dict[str, Any], next_step: str):
+    html = piece(template, **values)
+    assert 'class="empty"' in html and next_step in html
+
+
+def test_a_long_table_is_cut_with_its_true_length_beside_it():
+    page = fleet(workers=[worker(f"w-{n}") for n in range(250)], total=300)
+    html = piece("_workers.html", page=page)
+    assert html.count("<tr>") == 101
+    assert "100 of 250 matching workers (300 in all)" in html

@@ -9,6 +9,11 @@ from typing import Any
 from tests.acceptance.world import Up, until
 
 NAMESPACE = "acceptance"
+# Where the demo fleet has no workers: whatever happens to these nodes leaves it alone.
+PLACEMENT = {
+    "nodeSelector": {"node-role.kubernetes.io/control-plane": ""},
+    "tolerations": [{"key": "CriticalAddonsOnly", "operator": "Exists"}],
+}
 
 
 def pool_body(up: Up, name: str, **changes: Any) -> dict[str, Any]:
@@ -18,7 +23,8 @@ def pool_body(up: Up, name: str, **changes: Any) -> dict[str, Any]:
     container = spec["template"]["spec"]["containers"][0]
     container["readinessProbe"]["periodSeconds"] = 1
     container["resources"]["requests"] = {"cpu": "10m", "memory": "16Mi"}
-    spec |= {"warm": 3, "max": 6, "idleSeconds": 1, "protection": {"graceSeconds": 1}, **changes}
+    spec |= {"warm": 3, "max": 6, "idleSeconds": 1, "placement": PLACEMENT, "protection": {"graceSeconds": 1}}
+    spec |= changes
     metadata = {"name": name, "namespace": NAMESPACE}
     return {"apiVersion": "mooring.dev/v1alpha1", "kind": "WorkerPool", "metadata": metadata, "spec": spec}
 

@@ -1,6 +1,7 @@
 """From nothing to a fleet, killed, started again on the same state, and stopped: what each life leaves behind."""
 
 import os
+import signal
 import stat
 import time
 from collections.abc import Iterator
@@ -148,6 +149,17 @@ def test_a_supervisor_s_sigterm_leaves_nothing_either():
         up.start()
         assert up.terminate() == 0
         until(lambda: not up.processes(), 5, "nothing left")
+    finally:
+        up.close()
+
+
+def test_a_second_ctrl_c_ends_it_at_once_and_leaves_nothing_either():
+    up = Up("--no-demo")
+    try:
+        up.start()
+        up.signal(signal.SIGINT)
+        up.interrupt()
+        until(lambda: not up.processes(), 10, "nothing left")
     finally:
         up.close()
 

@@ -1,5 +1,6 @@
 """`mooring up` as its users run it: a process with a state folder, a port, and children that must not outlive it."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -9,7 +10,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -136,10 +136,15 @@ class Up:
         except httpx.HTTPError:
             return False
 
+    def signal(self, number: signal.Signals) -> None:
+        """As a terminal sends it: to the whole foreground group."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, number)
+
     def interrupt(self) -> int:
-        """Ctrl-C: the terminal sends it to the whole foreground group. Answers the exit code."""
+        """Ctrl-C; answers the exit code."""
         assert self._process is not None
-        os.killpg(self._process.pid, signal.SIGINT)
+        self.signal(signal.SIGINT)
         return self._process.wait(STOP_SECONDS)
 
     def terminate(self) -> int:
@@ -239,7 +244,7 @@ class Up:
         return until(settled, within, f"{count} idle workers of {key}")
 
 
-@contextmanager
+@contextlib.contextmanager
 def running_up(*arguments: str) -> Iterator[Up]:
     """An `up` of one's own."""
     up = Up(*arguments)

@@ -17,7 +17,7 @@ from mooring.clock import Clock, Entropy, SystemClock
 from mooring.control.claiming.activity import PolledActivity
 from mooring.control.claiming.minting import WebhookMinter
 from mooring.kube.client import KubeClient
-from mooring.kube.connection import connect
+from mooring.kube.connection import Target, connect
 from mooring.kube.kubeconfig import load_kubeconfig
 from mooring.ledger.embedded import EmbeddedServer
 from mooring.ledger.port import Ledger
@@ -55,6 +55,7 @@ def run_up(options: UpOptions) -> None:
 async def _up(options: UpOptions) -> None:
     clock, entropy = SystemClock(), Entropy()
     stop = stop_on_signals()
+    existing = load_kubeconfig().target(options.context) if options.context else None
     async with AsyncExitStack() as stack:
         state = stack.enter_context(state_folder(options.state)).resolve()
         written = state / "url"
@@ -64,7 +65,7 @@ async def _up(options: UpOptions) -> None:
         token = load_token(state, "", entropy)
         url = f"http://{HOST}:{listener.getsockname()[1]}"
         ledger = await _open_ledger(stack, options, state, clock, entropy)
-        client = await _open_cluster(stack, options, state, clock, entropy)
+        client = await _open_cluster(stack, options, existing, state, clock, entropy)
         await install_crds(client, clock)
         if options.demo:
             await start_demo(client)
@@ -95,13 +96,13 @@ async def _open_ledger(
 
 
 async def _open_cluster(
-    stack: AsyncExitStack, options: UpOptions, state: Path, clock: Clock, entropy: Entropy
+    stack: AsyncExitStack, options: UpOptions, existing: Target | None, state: Path, clock: Clock, entropy: Entropy
 ) -> KubeClient:
     """The embedded cluster, the real control plane, or one that exists already."""
     kubeconfig = state / "kubeconfig"
-    if options.context:
+    if existing is not None:
         kubeconfig.unlink(missing_ok=True)  # of an embedded cluster that ran on this state before
-        connection = await connect(load_kubeconfig().target(options.context), clock)
+        connection = await connect(existing, clock)
         stack.push_async_callback(connection.close)
         return KubeClient(connection)
     nodes = demo_nodes() if options.demo else plain_nodes(3)

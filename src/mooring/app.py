@@ -25,6 +25,7 @@ from mooring.control.housekeeping import Housekeeping
 from mooring.control.leadership import Leadership
 from mooring.control.loop import ReconcileLoop
 from mooring.control.metrics import CACHE_FRESH, CACHE_OBJECTS, LEADING
+from mooring.control.part import Part
 from mooring.control.pools import PoolReconciler
 from mooring.control.quarantine import Quarantines
 from mooring.control.reading import ReadSide
@@ -87,6 +88,7 @@ class Mooring:
         )
         self._housekeeping = Housekeeping(ledger, self._may_act, clock)
         self._pool_loop = ReconcileLoop("pools", self._pools.reconcile, self._may_act, clock, entropy)
+        self._parts: tuple[Part, ...] = ()
         self.fleet.subscribe(self._on_change)
         self.fleet.subscribe_workers(self._ready.update)
         ledger.listen(Channel.QUEUE, self._on_queue)
@@ -102,27 +104,40 @@ class Mooring:
             group.create_task(self._waiting.run())
             group.create_task(self._reaping.run())
             group.create_task(self._housekeeping.run())
+            for part in self._parts:
+                group.create_task(part.run())
 
     async def stop(self) -> None:
         """Finish passes under way and hand over."""
-        await self._pool_loop.stop(self._timeouts.shutdown)
+        stopping = (self._pool_loop.stop, *(part.stop for part in self._parts))
+        await asyncio.gather(*(stop(self._timeouts.shutdown) for stop in stopping))
         await self.leadership.leave()
 
     def subscribe(self, listener: Callable[[str, str], None]) -> None:
         """Be told of every change of a pool, a worker or a node, and of every act."""
         self.fleet.subscribe(listener)
+        for part in self._parts:
+            part.subscribe(listener)
         self.quarantines.subscribe(lambda name: listener("node", name))
         self._auditor.on_act(lambda key: listener("audit", key))
 
     @property
     def ready(self) -> bool:
         """Whether answers can be trusted: caches are synced."""
-        return self.fleet.synced
+        return all(reflector.synced for reflector in self.reflectors.values())
+
+    @property
+    def reflectors(self) -> dict[str, Reflector[Any]]:
+        """Every cache, by name."""
+        found = dict(self.fleet.reflectors)
+        for part in self._parts:
+            found.update(part.reflectors)
+        return found
 
     def describe(self) -> dict[str, Any]:
         """How each cache fares, and who leads."""
         caches = {}
-        for name, reflector in self.fleet.reflectors.items():
+        for name, reflector in self.reflectors.items():
             health = reflector.health
             caches[name] = {
                 "synced": health.synced,
@@ -134,7 +149,7 @@ class Mooring:
 
     def _expose_metrics(self) -> None:
         LEADING.set_function(lambda: float(self.leadership.leading))
-        for name, reflector in self.fleet.reflectors.items():
+        for name, reflector in self.reflectors.items():
             CACHE_OBJECTS.labels(name).set_function(partial(_length, reflector))
             CACHE_FRESH.labels(name).set_function(partial(_freshness, reflector))
 

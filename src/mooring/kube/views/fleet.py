@@ -3,6 +3,7 @@
 from typing import Any
 
 from mooring.kube.views.base import Condition, Object, View
+from mooring.model.evidence import Failure
 from mooring.model.pool import Placement, PoolSpec, PoolStatus
 
 RawObject = dict[str, Any]
@@ -45,17 +46,6 @@ class ShardStatus(View, frozen=True):
     node_uid: str = ""
     job: str = ""
     state: str = ""
-
-
-class Failure(View, frozen=True):
-    """The evidence of a failure."""
-
-    pod: str = ""
-    container: str = ""
-    restarts: int = 0
-    exit_code: int = 0
-    logs: tuple[str, ...] = ()
-    reason: str = ""
 
 
 class WarmupStatus(View, frozen=True):

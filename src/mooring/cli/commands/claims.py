@@ -1,0 +1,64 @@
+"""Claims: list them, hold one, give one back."""
+
+from typing import Annotated
+
+import typer
+
+from mooring.cli.application import Output, State, Token, Url, Watch, app, run_list
+from mooring.cli.output import Format
+
+
+@app.command()
+def claims(
+    pool: Annotated[str, typer.Option("--pool", "-p", help="Only of this pool (namespace/name).")] = "",
+    owner: Annotated[str, typer.Option("--owner", help="Only of this owner.")] = "",
+    only: Annotated[str, typer.Option("--only", help="Only in these states, with commas.")] = "",
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many rows.")] = 100,
+    output: Output = Format.TABLE,
+    watch: Watch = False,
+    url: Url = "",
+    token: Token = "",
+    state: State = None,
+) -> None:
+    """Claims: who holds or waits for which worker, newest first."""
+    namespace, _, name = pool.rpartition("/")
+    query = {"namespace": namespace, "pool": name, "owner": owner, "state": only, "limit": str(limit)}
+    run_list("CLAIMS", query, output, watch, url, token, state)
+
+
+@app.command()
+def claim(
+    pool: Annotated[str, typer.Argument(help="Pool to take a worker of (namespace/name).")],
+    command: Annotated[list[str], typer.Argument(help="What to run while the worker is held.", metavar="-- CMD...")],
+    owner: Annotated[str, typer.Option("--owner", help="For whom; counts against the pool's limit.")],
+    ttl: Annotated[str, typer.Option("--ttl", help="How long the claim outlives us.")] = "5m",
+    wait: Annotated[str, typer.Option("--wait", help="How long to wait for a free worker.")] = "60s",
+    key: Annotated[str, typer.Option("--key", help="Idempotency key: the same key gets the same claim.")] = "",
+    priority: Annotated[int, typer.Option("--priority", help="Higher is served first.")] = 0,
+    url: Url = "",
+    token: Token = "",
+    state: State = None,
+) -> None:
+    """Hold a worker while a command runs, and give it back."""
+    from mooring.cli.claiming import ClaimCommand, run_claim
+    from mooring.cli.failures import guarded
+    from mooring.client.connection import find_endpoint
+
+    asked = ClaimCommand(pool, tuple(command), owner, ttl, wait, key, priority)
+    raise typer.Exit(guarded(lambda: run_claim(asked, find_endpoint(url, token, state))))
+
+
+@app.command()
+def release(
+    claim_id: Annotated[str, typer.Argument(help="Id of the claim.", metavar="ID")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would happen.")] = False,
+    url: Url = "",
+    token: Token = "",
+    state: State = None,
+) -> None:
+    """Give a claim's worker back, whoever holds it."""
+    from mooring.cli.claiming import run_release
+    from mooring.cli.failures import guarded
+    from mooring.client.connection import find_endpoint
+
+    guarded(lambda: run_release(claim_id, dry_run, find_endpoint(url, token, state)))

@@ -1,0 +1,39 @@
+"""Pools, workers, nodes."""
+
+from typing import Annotated
+
+import typer
+
+from mooring.cli.application import Output, State, Token, Url, Watch, app, run_list
+from mooring.cli.output import Format
+
+
+@app.command()
+def pools(
+    output: Output = Format.TABLE, watch: Watch = False, url: Url = "", token: Token = "", state: State = None
+) -> None:
+    """Pools: floor, counts by state, and why."""
+    run_list("POOLS", {}, output, watch, url, token, state)
+
+
+@app.command()
+def workers(
+    pool: Annotated[str, typer.Option("--pool", "-p", help="Only of this pool (namespace/name).")] = "",
+    node: Annotated[str, typer.Option("--node", help="Only on this node.")] = "",
+    only: Annotated[str, typer.Option("--only", help="Only in this state.")] = "",
+    output: Output = Format.TABLE,
+    watch: Watch = False,
+    url: Url = "",
+    token: Token = "",
+    state: State = None,
+) -> None:
+    """Workers: state, node, owner, and why."""
+    run_list("WORKERS", {"pool": pool, "node": node, "state": only}, output, watch, url, token, state)
+
+
+@app.command()
+def nodes(
+    output: Output = Format.TABLE, watch: Watch = False, url: Url = "", token: Token = "", state: State = None
+) -> None:
+    """Nodes: whether they drain, and the workers on them."""
+    run_list("NODES", {}, output, watch, url, token, state)

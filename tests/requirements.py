@@ -37,3 +37,10 @@ def require_kubectl() -> str:
     if found := shutil.which("kubectl"):
         return found
     absent("kubectl", "no kubectl (fix: install the package 'kubernetes-client')")
+
+
+def require_blast() -> str:
+    """The path of blastn; makeblastdb and blastdbcheck are beside it."""
+    if found := shutil.which("blastn"):
+        return found
+    absent("blast", "no blastn (fix: install the package 'ncbi-blast+')")

@@ -1,0 +1,69 @@
+"""What the demo's containers run: `python -m mooring.demo fetch|verify|search|merge …`."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from mooring.demo.records import search
+from mooring.demo.shards import DatasetDamaged, fetch, shard_folder, verify
+
+
+def main() -> int:
+    """One step, with its outcome on the standard output."""
+    asked = _parser().parse_args()
+    try:
+        print(asked.step(asked), flush=True)
+    except DatasetDamaged as error:
+        print(error, file=sys.stderr, flush=True)
+        return 1
+    return 0
+
+
+def _fetch(asked: argparse.Namespace) -> str:
+    source = shard_folder(asked.source, asked.shard)
+    copied = fetch(source, asked.target)
+    return f"fetched {source.name}: {copied} bytes copied, the rest was there already"
+
+
+def _verify(asked: argparse.Namespace) -> str:
+    return f"verified {verify(asked.target)} file(s): every checksum is right"
+
+
+def _search(asked: argparse.Namespace) -> str:
+    found = search(asked.target, asked.word)
+    asked.results.mkdir(parents=True, exist_ok=True)
+    (asked.results / f"{asked.name}.txt").write_text("".join(f"{line}\n" for line in found))
+    return f"{len(found)} record(s) hold {asked.word!r}"
+
+
+def _merge(asked: argparse.Namespace) -> str:
+    lines = sorted(line for path in asked.results.glob("*.txt") for line in path.read_text().splitlines())
+    (asked.results / "merged").write_text("".join(f"{line}\n" for line in lines))
+    return f"merged {len(lines)} record(s)"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m mooring.demo", description=__doc__)
+    steps = parser.add_subparsers(required=True)
+    fetching = steps.add_parser("fetch")
+    fetching.add_argument("--source", type=Path, required=True)
+    fetching.add_argument("--shard", type=int, required=True)
+    fetching.add_argument("--target", type=Path, required=True)
+    fetching.set_defaults(step=_fetch)
+    verifying = steps.add_parser("verify")
+    verifying.add_argument("--target", type=Path, required=True)
+    verifying.set_defaults(step=_verify)
+    searching = steps.add_parser("search")
+    searching.add_argument("--target", type=Path, required=True)
+    searching.add_argument("--word", required=True)
+    searching.add_argument("--name", required=True)
+    searching.add_argument("--results", type=Path, required=True)
+    searching.set_defaults(step=_search)
+    merging = steps.add_parser("merge")
+    merging.add_argument("--results", type=Path, required=True)
+    merging.set_defaults(step=_merge)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,5 +1,9 @@
 """`mooring install`: a cluster takes what it prints."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import yaml
 
@@ -31,3 +35,13 @@ def test_what_to_do_first_is_told_beside_the_data():
     printed = run_command("install", "--namespace", "fleet")
     assert "kubectl -n fleet create secret generic mooring" in printed.err
     assert "kubectl" not in printed.out
+
+
+def test_the_helm_chart_says_the_same(tmp_path: Path):
+    root = Path(__file__).resolve().parents[2]
+    subprocess.run([sys.executable, str(root / "tools" / "chart"), str(tmp_path)], check=True)
+    written = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*.yaml"))
+    assert len(written) >= 6
+    for name in written:
+        kept = (root / "deploy" / "helm" / name).read_text()
+        assert kept == (tmp_path / name).read_text(), f"deploy/helm/{name} is old: run tools/chart"

@@ -29,8 +29,8 @@ CLUSTER_RULES: tuple[Body, ...] = (
 )
 
 
-def manifests(image: str, namespace: str) -> list[Body]:
-    """Everything, in the order in which it can be applied."""
+def manifests(image: str, namespace: str, secret: str = "mooring") -> list[Body]:
+    """Everything, in the order in which it can be applied; the secret holds the database's URL and the token."""
     labels = {"app.kubernetes.io/name": "mooring"}
     meta: Body = {"name": "mooring", "namespace": namespace, "labels": labels}
     subject = {"kind": "ServiceAccount", "name": "mooring", "namespace": namespace}
@@ -48,7 +48,7 @@ def manifests(image: str, namespace: str) -> list[Body]:
             "roleRef": role_ref,
             "subjects": [subject],
         },
-        _deployment(image, meta, labels),
+        _deployment(image, meta, labels, secret),
         {
             "apiVersion": "v1",
             "kind": "Service",
@@ -58,8 +58,7 @@ def manifests(image: str, namespace: str) -> list[Body]:
     ]
 
 
-def _deployment(image: str, meta: Body, labels: dict[str, str]) -> Body:
-    secret = {"name": "mooring"}
+def _deployment(image: str, meta: Body, labels: dict[str, str], secret: str) -> Body:
     container: Body = {
         "name": "mooring",
         "image": image,
@@ -69,8 +68,8 @@ def _deployment(image: str, meta: Body, labels: dict[str, str]) -> Body:
             {"name": "MOORING_HOST", "value": "0.0.0.0"},
             {"name": "MOORING_STATE", "value": "/state"},
             {"name": "MOORING_REPLICA", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
-            {"name": "MOORING_DATABASE", "valueFrom": {"secretKeyRef": {**secret, "key": "database"}}},
-            {"name": "MOORING_TOKEN", "valueFrom": {"secretKeyRef": {**secret, "key": "token"}}},
+            {"name": "MOORING_DATABASE", "valueFrom": {"secretKeyRef": {"name": secret, "key": "database"}}},
+            {"name": "MOORING_TOKEN", "valueFrom": {"secretKeyRef": {"name": secret, "key": "token"}}},
         ],
         "readinessProbe": {"httpGet": {"path": "/readyz", "port": "http"}},
         "livenessProbe": {"httpGet": {"path": "/healthz", "port": "http"}, "periodSeconds": 10},

@@ -1,0 +1,143 @@
+"""A BLAST nucleotide database in shards, and queries in batches: synthetic sequences made from a seed.
+
+python examples/blast/dataset.py FOLDER [--shards 10] [--batches 2]
+"""
+
+import argparse
+import os
+import random
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from taxonomy import write_taxid_map, write_taxonomy
+
+from mooring.demo.shards import CHECKSUMS, seal, shard_folder
+
+# A search over a shard must judge hits as one over the whole: with one search space e-values are the same.
+SEARCH_SPACE = 60_000_000
+EVALUE = "1e-10"
+OUTPUT_TOKENS = ("7", "std", "staxids", "ssciname")
+DATABASE = "db"
+_LETTERS = "ACGT"
+_QUERY_LETTERS = 300
+_MUTATIONS = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Strand:
+    """A named sequence."""
+
+    name: str
+    letters: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """Where everything of a dataset is."""
+
+    root: Path
+    shards: int
+    batches: int
+
+    @property
+    def source(self) -> Path:
+        """The shards, as a store would hold them."""
+        return self.root / "source"
+
+    @property
+    def whole(self) -> Path:
+        """The unsharded database, to compare with."""
+        return self.root / "whole" / DATABASE
+
+    def queries(self, batch: int) -> Path:
+        """The queries of one batch."""
+        return self.root / "queries" / f"batch-{batch:02}.fa"
+
+
+def make_dataset(root: Path, shards: int = 10, batches: int = 2, seed: int = 7, sequences: int = 200) -> Dataset:
+    """Everything that is not there yet."""
+    dataset = Dataset(root, shards, batches)
+    chance = random.Random(seed)
+    everything = [_sequence(f"seq{number:04}", chance) for number in range(sequences)]
+    for shard in range(shards):
+        folder = shard_folder(dataset.source, shard)
+        if not (folder / CHECKSUMS).exists():
+            _make_database(folder / DATABASE, everything[shard::shards])
+            seal(folder)
+    if not dataset.whole.with_suffix(".nin").exists():
+        _make_database(dataset.whole, everything)
+    queries = [_query(f"query{number:03}", everything, chance) for number in range(10 * batches)]
+    for batch in range(batches):
+        dataset.queries(batch).parent.mkdir(parents=True, exist_ok=True)
+        dataset.queries(batch).write_text(_fasta(queries[batch::batches]))
+    return dataset
+
+
+def search_arguments(database: Path | str, queries: Path | str, results: Path | str) -> list[str]:
+    """The arguments of blastn, each one as it is: no shell, no quotes."""
+    return [
+        *("-db", str(database), "-query", str(queries), "-out", str(results)),
+        *("-evalue", EVALUE, "-searchsp", str(SEARCH_SPACE), "-outfmt", " ".join(OUTPUT_TOKENS)),
+    ]
+
+
+def search_whole(dataset: Dataset) -> list[str]:
+    """The hits of one unsharded run, sorted."""
+    hits: list[str] = []
+    for batch in range(dataset.batches):
+        command = ["blastn", *search_arguments(dataset.whole, dataset.queries(batch), "-")]
+        environment = {**os.environ, "BLASTDB": str(dataset.whole.parent)}
+        found = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+        hits += read_hits(found.stdout)
+    return sorted(hits)
+
+
+def read_hits(text: str) -> list[str]:
+    """The lines of a report that are hits, not comments."""
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def _make_database(path: Path, sequences: Sequence[Strand]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fasta = path.with_suffix(".fa")
+    fasta.write_text(_fasta(sequences))
+    taxa = path.with_suffix(".taxids")
+    write_taxid_map(taxa, [sequence.name for sequence in sequences])
+    write_taxonomy(path.parent)
+    command = ["makeblastdb", "-in", str(fasta), "-dbtype", "nucl", "-parse_seqids", "-title", "synthetic"]
+    subprocess.run([*command, "-taxid_map", str(taxa), "-out", str(path)], check=True, capture_output=True)
+
+
+def _sequence(name: str, chance: random.Random) -> Strand:
+    return Strand(name, "".join(chance.choice(_LETTERS) for _ in range(chance.randint(800, 1500))))
+
+
+def _query(name: str, sequences: Sequence[Strand], chance: random.Random) -> Strand:
+    """A piece of some sequence with a few letters changed: it has a hit, and not a perfect one."""
+    letters = sequences[chance.randrange(len(sequences))].letters
+    start = chance.randrange(len(letters) - _QUERY_LETTERS)
+    piece = list(letters[start : start + _QUERY_LETTERS])
+    for _ in range(_MUTATIONS):
+        piece[chance.randrange(_QUERY_LETTERS)] = chance.choice(_LETTERS)
+    return Strand(name, "".join(piece))
+
+
+def _fasta(sequences: Sequence[Strand]) -> str:
+    return "".join(f">{sequence.name}\n{sequence.letters}\n" for sequence in sequences)
+
+
+def main() -> None:
+    """Make the dataset, and say what a whole search finds."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--shards", type=int, default=10)
+    parser.add_argument("--batches", type=int, default=2)
+    asked = parser.parse_args()
+    dataset = make_dataset(asked.folder, asked.shards, asked.batches)
+    print(f"{dataset.source}: {dataset.shards} shards; one whole search finds {len(search_whole(dataset))} hits")
+
+
+if __name__ == "__main__":
+    main()

@@ -163,7 +163,7 @@ class Mooring:
                 self._pool_loop.queue.add(key)
             case "worker":
                 self._pool_loop.queue.add_after(key, COALESCE_SECONDS)
-            case "node":
+            case "node" | "nodepool":
                 for pool_key in self.fleet.pools:
                     self._ready.refresh(pool_key)
                     self._pool_loop.queue.add_after(pool_key, NODE_COALESCE_SECONDS)

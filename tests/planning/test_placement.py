@@ -1,4 +1,8 @@
-from mooring.model.node import Taint
+from dataclasses import replace
+
+import pytest
+
+from mooring.model.node import NodeTemplate, Taint
 from mooring.model.pool import Placement
 from mooring.planning.placement import plan_placement
 from tests.planning.fleets import node
@@ -51,3 +55,59 @@ def test_the_owners_own_tolerations_come_first_and_are_not_doubled():
 def test_without_placement_nothing_is_added():
     placed = plan_placement(Placement(), [SYSTEM, WORK])
     assert placed.node_selector == {} and placed.tolerations == ()
+
+
+def blast_template(**changes: object) -> NodeTemplate:
+    base = NodeTemplate(
+        "blast",
+        labels={"karpenter.sh/nodepool": frozenset({"blast"}), "disk": frozenset({"nvme"}), "tier": None},
+        taints=(Taint("workload", "blast"),),
+    )
+    return replace(base, **changes)  # type: ignore[arg-type]
+
+
+def test_a_node_pool_without_a_node_is_placed_by_its_karpenter_template():
+    placed = plan_placement(Placement(node_pool="blast"), [PLAIN], [blast_template()])
+    assert placed.node_selector == {"karpenter.sh/nodepool": "blast"}
+    assert placed.tolerations == ({"key": "workload", "operator": "Equal", "value": "blast", "effect": "NoSchedule"},)
+    assert (placed.nodes, placed.templates, placed.problem) == (0, ("blast",), "")
+
+
+@pytest.mark.parametrize(
+    ("selector", "made_by"),
+    [
+        ({"disk": "nvme"}, ("blast",)),
+        ({"disk": "hdd"}, ()),
+        ({"tier": "gold"}, ("blast",)),
+        ({"topology.kubernetes.io/zone": "a"}, ("blast",)),
+        ({"unheard-of": "x"}, ()),
+    ],
+)
+def test_a_selector_reaches_the_node_pools_that_can_make_such_nodes(selector, made_by):
+    assert plan_placement(Placement(node_selector=selector), [], [blast_template()]).templates == made_by
+
+
+def test_a_system_template_is_never_chosen():
+    system = blast_template(taints=(Taint("CriticalAddonsOnly"),))
+    assert plan_placement(Placement(node_pool="blast"), [], [system]).problem
+
+
+@pytest.mark.parametrize("key", ["node-role.kubernetes.io/control-plane", "CriticalAddonsOnly"])
+def test_a_pool_that_holds_the_clusters_own_parts_gets_no_workers(key):
+    own = node("m", labels={"workload": "blast"}, taints=(Taint(key), Taint("workload", "blast")))
+    assert plan_placement(Placement(node_pool="blast"), [own]).problem
+
+
+def test_a_pod_keeps_its_own_terms_and_gets_those_of_its_placement_once():
+    tolerated = {"key": "workload", "operator": "Equal", "value": "blast", "effect": "NoSchedule"}
+    placed = plan_placement(Placement(node_pool="blast"), [WORK])
+    pod = placed.on({"nodeSelector": {"zone": "a"}, "tolerations": [tolerated], "containers": []})
+    assert pod["nodeSelector"] == {"zone": "a", "workload": "blast"} and pod["tolerations"] == [tolerated]
+    assert placed.on(pod) == pod
+
+
+def test_the_fingerprint_follows_the_terms_and_not_the_number_of_nodes():
+    one = plan_placement(Placement(node_pool="blast"), [WORK])
+    two = plan_placement(Placement(node_pool="blast"), [WORK, replace(WORK, name="work-2")])
+    retainted = plan_placement(Placement(node_pool="blast"), [replace(WORK, taints=(Taint("workload", "new"),))])
+    assert one.fingerprint == two.fingerprint != retainted.fingerprint

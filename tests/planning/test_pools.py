@@ -201,3 +201,22 @@ def test_a_settled_pool_plans_nothing_and_its_conditions_keep_their_times():
     second = plan_pool(later)
     assert second.status == first.status
     assert created(second) == [] and retired(second) == []
+
+
+WAITING = starting(0, unschedulable="0/3 nodes are available: 3 node(s) had untolerated taint(s)", placement="older")
+
+
+def test_a_worker_that_waits_on_terms_its_node_pool_has_changed_is_made_again():
+    plan = plan_pool(snapshot(pool(warm=1), WAITING, placed=Placed({"workload": "blast"}, nodes=3)))
+    assert retired(plan) == ["linux-0"] and created(plan) == ["linux-1"]
+
+
+@pytest.mark.parametrize(
+    "placed",
+    [
+        Placed({"workload": "blast"}, settled=False),  # node pools have not been read yet
+        Placed(problem="no node belongs to a pool named 'blast'"),
+    ],
+)
+def test_a_worker_keeps_waiting_while_nobody_knows_better_terms(placed):
+    assert retired(plan_pool(snapshot(pool(warm=1), WAITING, placed=placed))) == []

@@ -14,6 +14,7 @@ CLUSTER_RULES: tuple[Body, ...] = (
     {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"]},
     {"apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["get", "list", "watch", "create", "delete"]},
     {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]},
+    {"apiGroups": ["karpenter.sh"], "resources": ["nodepools", "nodeclaims"], "verbs": ["get", "list", "watch"]},
     {
         "apiGroups": ["mooring.dev"],
         "resources": ["workerpools", "warmups", "submissions", "managedservices"],

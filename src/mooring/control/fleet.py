@@ -5,9 +5,11 @@ What is watched does not depend on which replica watches (control-plane-failover
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from mooring.clock import Clock, Entropy
+from mooring.control.karpenter import Karpenter
 from mooring.control.timeouts import WATCH_SILENCE_SECONDS
 from mooring.control.translation import node_from_view, pool_from_view, worker_from_pod
 from mooring.kube import views
@@ -16,13 +18,14 @@ from mooring.kube.client import KubeClient
 from mooring.kube.reflector import Reflector, ReflectorHealth
 from mooring.kube.resources import NODES, PODS, SERVICEACCOUNTS, WORKERPOOLS
 from mooring.model.names import POOL, WORKER
-from mooring.model.node import Node
-from mooring.model.pool import Pool
+from mooring.model.node import Node, NodeTemplate
+from mooring.model.pool import Placement, Pool
 from mooring.model.worker import Worker
+from mooring.planning.placement import Placed, plan_placement
 
 _MOST_DEPARTED = 10_000
 
-OnChange = Callable[[str, str], None]  # kind ("pool", "worker", "node") and key
+OnChange = Callable[[str, str], None]  # kind ("pool", "worker", "node", "nodepool", "nodeclaim") and key
 
 
 class Fleet:
@@ -33,6 +36,7 @@ class Fleet:
         self._nodes = Reflector(client, NODES, clock=clock, entropy=entropy)
         self._pools = Reflector(client, WORKERPOOLS, clock=clock, entropy=entropy)
         self._accounts = Reflector(client, SERVICEACCOUNTS, clock=clock, entropy=entropy, label_selector=WORKER)
+        self.karpenter = Karpenter(client, clock, entropy)
         self._departed: dict[str, None] = {}  # uids of workers seen leaving, the latest last
         self._reflectors: dict[str, Reflector[Any]] = {
             "pods": self._pods,
@@ -48,6 +52,7 @@ class Fleet:
         self._pods.subscribe(self._on_pod)
         self._nodes.subscribe(self._on_node)
         self._pools.subscribe(self._on_pool)
+        self.karpenter.subscribe(self._tell)
 
     def subscribe(self, listener: OnChange) -> None:
         """Be told what changed; must not wait."""
@@ -62,6 +67,7 @@ class Fleet:
         async with asyncio.TaskGroup() as group:
             for reflector in self._reflectors.values():
                 group.create_task(reflector.run())
+            group.create_task(self.karpenter.run())
 
     async def wait_synced(self) -> None:
         """Until every cache has read its last page."""
@@ -127,6 +133,16 @@ class Fleet:
     @property
     def nodes(self) -> Mapping[str, Node]:
         return self._nodes_by_name
+
+    @property
+    def node_templates(self) -> tuple[NodeTemplate, ...]:
+        """Nodes that are not there, but would be made."""
+        return self.karpenter.templates
+
+    def place(self, placement: Placement) -> Placed:
+        """Where pods of that wish go, as nodes and node pools are now."""
+        placed = plan_placement(placement, self._nodes_by_name.values(), self.karpenter.templates)
+        return replace(placed, settled=self.karpenter.node_pools.settled)
 
     def _on_pod(self, change: Change[views.Pod]) -> None:
         pod = change.new if change.new is not None else change.old

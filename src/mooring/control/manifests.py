@@ -26,20 +26,15 @@ def worker_manifest(pool: Pool, name: str, placed: Placed, incarnation: str) -> 
     """The whole pod. Nothing in it is text put together: arguments stay lists, values stay values."""
     template = msgspec.json.decode(msgspec.json.encode(pool.spec.template))
     metadata: Body = template.get("metadata") or {}
-    pod: Body = dict(template.get("spec") or {})
+    pod: Body = placed.on(template.get("spec") or {})
     pod["terminationGracePeriodSeconds"] = pool.spec.protection.grace_seconds
-    if placed.node_selector:
-        pod["nodeSelector"] = {**(pod.get("nodeSelector") or {}), **placed.node_selector}
-    if placed.tolerations:
-        pod["tolerations"] = [*(pod.get("tolerations") or []), *placed.tolerations]
-    if placed.avoid:
-        pod["affinity"] = _avoiding(pod.get("affinity") or {}, placed.avoid)
     if pool.spec.service_account == "PerWorker":
         pod["serviceAccountName"] = name
     elif pool.spec.service_account:
         pod["serviceAccountName"] = pool.spec.service_account
     labels = {**(metadata.get("labels") or {}), names.POOL: pool.name, names.WORKER: name}
     annotations = {**(metadata.get("annotations") or {}), names.SPEC_HASH: spec_hash(pool), names.LEDGER: incarnation}
+    annotations[names.PLACEMENT] = placed.fingerprint
     if placed.avoid:
         annotations[names.AVOIDS] = " ".join(placed.avoid)
     owner = {
@@ -62,17 +57,3 @@ def worker_manifest(pool: Pool, name: str, placed: Placed, incarnation: str) -> 
         },
         "spec": pod,
     }
-
-
-def _avoiding(affinity: Body, nodes: tuple[str, ...]) -> Body:
-    """The template's own affinity, with these nodes excluded from every alternative it allows."""
-    # A requirement on a node's field takes exactly one value; several in one term must all hold.
-    excluded = [{"key": "metadata.name", "operator": "NotIn", "values": [node]} for node in nodes]
-    of_nodes: Body = affinity.get("nodeAffinity") or {}
-    required: Body = of_nodes.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
-    terms = [
-        {**term, "matchFields": [*(term.get("matchFields") or []), *excluded]} if term else term
-        for term in required.get("nodeSelectorTerms") or ()  # an empty one matches no node, and shall not match any now
-    ]
-    required = {**required, "nodeSelectorTerms": terms or [{"matchFields": excluded}]}
-    return {**affinity, "nodeAffinity": {**of_nodes, "requiredDuringSchedulingIgnoredDuringExecution": required}}

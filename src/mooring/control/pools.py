@@ -26,7 +26,6 @@ from mooring.model.claim import Claim
 from mooring.model.errors import Unavailable
 from mooring.model.pool import Pool, PoolStatus, find_problems
 from mooring.planning.actions import earliest
-from mooring.planning.placement import plan_placement
 from mooring.planning.pools import WARM_FLOOR, Backoff, PoolPlan, PoolSnapshot, plan_pool
 from mooring.planning.quarantine import plan_avoidance
 from mooring.planning.rails import World, compute_brakes
@@ -105,7 +104,7 @@ class PoolReconciler:
         held = await self._read_ledger(pool)
         present = frozenset([worker.name for worker in workers] + [worker.uid for worker in workers])
         nodes, closed = self._fleet.nodes, self._quarantines.closed()
-        placed = plan_placement(pool.spec.placement, nodes.values())
+        placed = self._fleet.place(pool.spec.placement)
         snapshot = PoolSnapshot(
             now=self._clock.now(),
             pool=pool,

@@ -6,10 +6,13 @@ from mooring.kube import views
 from mooring.kube.views import find_condition, parse_time
 from mooring.kube.views.pod import Waiting
 from mooring.model import names
-from mooring.model.node import Node, Taint
+from mooring.model.errors import InvalidInput
+from mooring.model.node import Node, NodeTemplate, Taint
 from mooring.model.pool import Pool
-from mooring.model.quantity import parse_quantity
+from mooring.model.quantity import count_of
 from mooring.model.worker import Stamp, Worker
+
+NODE_POOL_LABEL = "karpenter.sh/nodepool"
 
 
 def worker_from_pod(pod: views.Pod) -> Worker | None:
@@ -55,13 +58,13 @@ def worker_from_pod(pod: views.Pod) -> Worker | None:
         unready_since=ready.last_transition_time if ready is not None and not is_ready else None,
         failure=_failure(pod),
         avoids=frozenset(meta.annotations.get(names.AVOIDS, "").split()),
+        placement=meta.annotations.get(names.PLACEMENT, ""),
     )
 
 
 def node_from_view(node: views.Node) -> Node:
     """A node without what changes at every heartbeat."""
     ready = find_condition(node.status.conditions, "Ready")
-    room = node.status.allocatable
     return Node(
         name=node.metadata.name,
         uid=node.metadata.uid,
@@ -72,10 +75,35 @@ def node_from_view(node: views.Node) -> Node:
         ready_since=ready.last_transition_time if ready else None,
         terminating=node.terminating,
         created_at=node.metadata.creation_timestamp,
-        cpu_millis=int(parse_quantity(room.get("cpu", "0")) * 1000),
-        memory_bytes=int(parse_quantity(room.get("memory", "0"))),
-        pods=int(parse_quantity(room.get("pods", "0"))),
+        allocatable={name: _offered(name, text) for name, text in node.status.allocatable.items()},
     )
+
+
+def _offered(resource: str, text: str) -> int:
+    """How much a node offers, rounded as Kubernetes does; what nobody can read counts as nothing."""
+    try:
+        return count_of(resource, text)
+    except InvalidInput:
+        return 0
+
+
+def template_from_node_pool(node_pool: views.NodePool) -> NodeTemplate:
+    """What the nodes of a Karpenter NodePool will carry. Startup taints are left out: they go before pods come."""
+    template = node_pool.spec.template
+    labels: dict[str, frozenset[str] | None] = {
+        key: frozenset((value,)) for key, value in template.metadata.labels.items()
+    }
+    for requirement in template.spec.requirements:
+        match requirement.operator:
+            case "In":
+                labels[requirement.key] = frozenset(requirement.values)
+            case "DoesNotExist":
+                labels[requirement.key] = frozenset()
+            case _:
+                labels.setdefault(requirement.key, None)
+    labels[NODE_POOL_LABEL] = frozenset((node_pool.metadata.name,))
+    taints = tuple(Taint(taint.key, taint.value, taint.effect) for taint in template.spec.taints)
+    return NodeTemplate(node_pool.metadata.name, labels, taints)
 
 
 def pool_from_view(view: views.WorkerPool) -> Pool:

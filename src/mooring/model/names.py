@@ -19,12 +19,29 @@ SUBMISSION = f"{GROUP}/submission"
 LEDGER = f"{GROUP}/ledger"
 SPEC_HASH = f"{GROUP}/spec-hash"
 AVOIDS = f"{GROUP}/avoids"
+PLACEMENT = f"{GROUP}/placement"
 
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 
-LIFECYCLE_TAINT_PREFIX = "node.kubernetes.io/"
-SYSTEM_TAINT = "CriticalAddonsOnly"
+# Taints that say how a node fares, not what it is for: they come and go, and nobody should tolerate them for good.
+LIFECYCLE_TAINT_PREFIXES = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "karpenter.sh/")
+# Nodes for the cluster's own parts.
+SYSTEM_TAINTS = frozenset(
+    {"CriticalAddonsOnly", "node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
+)
+# Labels that Karpenter gives a node as its pods ask for them, also when the NodePool does not name them.
+AUTOSCALED_LABELS = frozenset(
+    {
+        "kubernetes.io/arch",
+        "kubernetes.io/os",
+        "topology.kubernetes.io/zone",
+        "topology.kubernetes.io/region",
+        "node.kubernetes.io/instance-type",
+        "karpenter.sh/capacity-type",
+    }
+)
+AUTOSCALED_LABEL_PREFIXES = ("karpenter.k8s.aws/", "karpenter.azure.com/", "karpenter.k8s.gcp/")
 DISRUPTION_TAINTS = frozenset(
     {
         "karpenter.sh/disrupted",

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from mooring.model.names import DRAINING_TAINTS, SYSTEM_TAINT
+from mooring.model.names import AUTOSCALED_LABEL_PREFIXES, AUTOSCALED_LABELS, DRAINING_TAINTS, SYSTEM_TAINTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,15 @@ class Node:
     ready_since: datetime | None = None
     terminating: bool = False
     created_at: datetime | None = None
-    cpu_millis: int = 0
-    memory_bytes: int = 0
-    pods: int = 0
+    allocatable: Mapping[str, int] = field(default_factory=dict)  # cpu in thousandths, the rest in its own unit
+
+    @property
+    def cpu_millis(self) -> int:
+        return self.allocatable.get("cpu", 0)
+
+    @property
+    def memory_bytes(self) -> int:
+        return self.allocatable.get("memory", 0)
 
     @property
     def draining_because(self) -> str:
@@ -61,4 +67,24 @@ class Node:
     @property
     def is_system(self) -> bool:
         """Whether the node belongs to a pool for the cluster's own parts."""
-        return any(taint.key == SYSTEM_TAINT for taint in self.taints)
+        return any(taint.key in SYSTEM_TAINTS for taint in self.taints)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTemplate:
+    """The nodes that an autoscaler would make for one of its pools, while none of them is up."""
+
+    pool: str
+    labels: Mapping[str, frozenset[str] | None] = field(default_factory=dict)  # values it may have; None: any value
+    taints: tuple[Taint, ...] = ()
+
+    @property
+    def is_system(self) -> bool:
+        return any(taint.key in SYSTEM_TAINTS for taint in self.taints)
+
+    def may_carry(self, key: str, value: str) -> bool:
+        """Whether a node of this pool can have that label."""
+        if key not in self.labels:
+            return key in AUTOSCALED_LABELS or key.startswith(AUTOSCALED_LABEL_PREFIXES)
+        values = self.labels[key]
+        return values is None or value in values

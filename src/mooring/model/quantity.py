@@ -40,3 +40,10 @@ def in_millis(quantity: Fraction) -> int:
 def in_units(quantity: Fraction) -> int:
     """Whole units, rounded up as Kubernetes does: bytes for memory."""
     return math.ceil(quantity)
+
+
+@functools.lru_cache(maxsize=4096)
+def count_of(resource: str, value: str | int | float) -> int:
+    """A quantity in the unit its resource is counted in: thousandths of a CPU, whole units of everything else."""
+    quantity = parse_quantity(value, resource)
+    return in_millis(quantity) if resource == "cpu" else in_units(quantity)

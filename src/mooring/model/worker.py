@@ -59,6 +59,7 @@ class Worker:
     unready_since: datetime | None = None  # from its start, if it never was ready
     failure: str = ""  # why its kubelet gave it up
     avoids: frozenset[str] = frozenset()  # nodes it may not go to, by name
+    placement: str = ""  # fingerprint of the terms it was placed on
 
     @property
     def finished(self) -> bool:

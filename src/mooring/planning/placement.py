@@ -1,11 +1,13 @@
 """Where pods may run: selector and tolerations that follow from what the nodes really carry."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import chain
 from typing import Any
 
-from mooring.model.names import DISRUPTION_TAINTS, LIFECYCLE_TAINT_PREFIX, SYSTEM_TAINT
-from mooring.model.node import Node, Taint
+from mooring.model.names import DISRUPTION_TAINTS, LIFECYCLE_TAINT_PREFIXES, SYSTEM_TAINTS
+from mooring.model.node import Node, NodeTemplate, Taint
 from mooring.model.pool import Placement
 
 # How node pools are named: by Karpenter, the clouds, and by hand.
@@ -30,13 +32,34 @@ class Placed:
     problem: str = ""
     fix: str = ""
     avoid: tuple[str, ...] = ()  # names of nodes that are closed for new workers
+    templates: tuple[str, ...] = ()  # node pools that would make a node of this kind
+    settled: bool = True  # whether all that the terms follow from has been read
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when pods made now would go elsewhere than pods made before; quarantines have their own."""
+        terms = sorted(":".join(str(part) for part in sorted(one.items())) for one in self.tolerations)
+        return sha256("\n".join([*map(repr, sorted(self.node_selector.items())), *terms]).encode()).hexdigest()[:16]
+
+    def on(self, pod_spec: Mapping[str, Any]) -> dict[str, Any]:
+        """A pod's spec with this placement added to what it asks for itself."""
+        placed = dict(pod_spec)
+        if self.node_selector:
+            placed["nodeSelector"] = {**(placed.get("nodeSelector") or {}), **self.node_selector}
+        own = list(placed.get("tolerations") or ())
+        if added := [toleration for toleration in self.tolerations if toleration not in own]:
+            placed["tolerations"] = [*own, *added]
+        if self.avoid:
+            placed["affinity"] = _avoiding(placed.get("affinity") or {}, self.avoid)
+        return placed
 
 
-def plan_placement(placement: Placement, nodes: Iterable[Node]) -> Placed:
-    """Turn a pool's wish into a selector and the tolerations its nodes ask for."""
+def plan_placement(placement: Placement, nodes: Iterable[Node], templates: Iterable[NodeTemplate] = ()) -> Placed:
+    """Turn a wish into a selector and the tolerations that its nodes, or those still to be made, ask for."""
     candidates = [node for node in nodes if not node.is_system]
+    makers = [template for template in templates if not template.is_system]
     if placement.node_pool:
-        label = _pool_label(placement.node_pool, candidates)
+        label = _pool_label(placement.node_pool, candidates, makers)
         if label is None:
             return Placed(
                 problem=f"no node belongs to a pool named {placement.node_pool!r}",
@@ -48,22 +71,25 @@ def plan_placement(placement: Placement, nodes: Iterable[Node]) -> Placed:
     if not selector:
         return Placed(tolerations=tuple(placement.tolerations), nodes=len(candidates))
     matching = [node for node in candidates if selector.items() <= node.labels.items()]
-    derived = {_key(taint): _toleration(taint) for node in matching for taint in node.taints if _may_tolerate(taint)}
+    making = [one for one in makers if all(one.may_carry(key, value) for key, value in selector.items())]
+    taints = chain(*(node.taints for node in matching), *(template.taints for template in making))
+    derived = {_key(taint): _toleration(taint) for taint in taints if may_tolerate(taint)}
     own = [dict(toleration) for toleration in placement.tolerations]
     added = [toleration for _, toleration in sorted(derived.items()) if toleration not in own]
-    return Placed(selector, (*own, *added), len(matching))
+    return Placed(selector, (*own, *added), len(matching), templates=tuple(one.pool for one in making))
 
 
-def _pool_label(name: str, nodes: list[Node]) -> str | None:
+def may_tolerate(taint: Taint) -> bool:
+    """Whether a taint says what a node is for, and not how it fares or that it is the cluster's own."""
+    lifecycle = taint.key.startswith(LIFECYCLE_TAINT_PREFIXES) or taint.key in DISRUPTION_TAINTS
+    return taint.effect in ("NoSchedule", "NoExecute") and not lifecycle and taint.key not in SYSTEM_TAINTS
+
+
+def _pool_label(name: str, nodes: list[Node], templates: list[NodeTemplate]) -> str | None:
     for label in NODE_POOL_LABELS:
         if any(node.labels.get(label) == name for node in nodes):
             return label
-    return None
-
-
-def _may_tolerate(taint: Taint) -> bool:
-    lifecycle = taint.key.startswith(LIFECYCLE_TAINT_PREFIX) or taint.key in DISRUPTION_TAINTS
-    return taint.effect in ("NoSchedule", "NoExecute") and not lifecycle and taint.key != SYSTEM_TAINT
+    return NODE_POOL_LABELS[0] if any(template.pool == name for template in templates) else None
 
 
 def _key(taint: Taint) -> tuple[str, str, str]:
@@ -74,3 +100,17 @@ def _toleration(taint: Taint) -> dict[str, Any]:
     if taint.value:
         return {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
     return {"key": taint.key, "operator": "Exists", "effect": taint.effect}
+
+
+def _avoiding(affinity: Mapping[str, Any], nodes: tuple[str, ...]) -> dict[str, Any]:
+    """A pod's own affinity, with these nodes excluded from every alternative it allows."""
+    # A requirement on a node's field takes exactly one value; several in one term must all hold.
+    excluded = [{"key": "metadata.name", "operator": "NotIn", "values": [node]} for node in nodes]
+    of_nodes: dict[str, Any] = affinity.get("nodeAffinity") or {}
+    required: dict[str, Any] = of_nodes.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    terms = [
+        {**term, "matchFields": [*(term.get("matchFields") or []), *excluded]} if term else term
+        for term in required.get("nodeSelectorTerms") or ()  # an empty one matches no node, and shall not match any now
+    ]
+    required = {**required, "nodeSelectorTerms": terms or [{"matchFields": excluded}]}
+    return {**affinity, "nodeAffinity": {**of_nodes, "requiredDuringSchedulingIgnoredDuringExecution": required}}

@@ -154,6 +154,10 @@ def _stuck_because(snapshot: PoolSnapshot, worker: Worker) -> str:
         return f"it does not start ({failure}) on {worker.node}, which is quarantined"
     if worker.unschedulable and not worker.node and worker.avoids & snapshot.nodes.keys() != avoid:
         return "it waits for a node, and other nodes are quarantined now than when it was made"
+    placed = snapshot.placed
+    outdated = placed.settled and not placed.problem and worker.placement not in ("", placed.fingerprint)
+    if worker.unschedulable and not worker.node and outdated:
+        return "it waits for a node on terms that its node pool has changed since"
     return ""
 
 

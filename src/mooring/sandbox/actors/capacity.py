@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mooring.sandbox.actors.needs import ASSUMED_CPU, ASSUMED_MEMORY, HostPort, PodNeeds, count_of
+from mooring.model.quantity import count_of
+from mooring.sandbox.actors.needs import ASSUMED_CPU, ASSUMED_MEMORY, HostPort, PodNeeds
 from mooring.sandbox.actors.objects import Object, labels_of, name_of, spec_of, status_of
 
 _EVERY_ADDRESS = "0.0.0.0"

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
-from mooring.model.quantity import in_millis, in_units, parse_quantity
+from mooring.model.quantity import count_of
 from mooring.sandbox.actors.objects import Object, labels_of, name_of, namespace_of, spec_of, uid_of
 from mooring.sandbox.actors.selectors import Matcher, compile_selector, match_nothing
 
@@ -127,13 +126,6 @@ def pod_requests(spec: Object) -> Requests:
         total[name] = count_of(name, text)
     overhead = {name: count_of(name, text) for name, text in (spec.get("overhead") or {}).items()}
     return _sum((total, overhead))
-
-
-@lru_cache(maxsize=4096)
-def count_of(resource: str, text: str | int | float) -> int:
-    """A quantity in the unit its resource is counted in, rounded up."""
-    quantity = parse_quantity(text, resource)
-    return in_millis(quantity) if resource == "cpu" else in_units(quantity)
 
 
 def required_node_names(needs: PodNeeds) -> frozenset[str] | None:

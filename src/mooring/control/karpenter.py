@@ -1,0 +1,129 @@
+"""Karpenter's NodePools and NodeClaims, on clusters that have them.
+
+Most have none, or do not let us read them: nothing waits for these caches, and their absence is a state, not a fault.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import Generic, TypeVar
+
+import structlog
+
+from mooring.clock import Clock, Entropy
+from mooring.control.translation import template_from_node_pool
+from mooring.kube.cache import Change
+from mooring.kube.client import KubeClient
+from mooring.kube.errors import KubeError, NotPermitted, NotServed, ObjectNotFound
+from mooring.kube.reflector import Reflector
+from mooring.kube.resources import NODECLAIMS, NODEPOOLS, Resource
+from mooring.kube.views import NodeClaim, NodePool
+from mooring.model.node import NodeTemplate
+
+T = TypeVar("T", bound=NodePool | NodeClaim)
+OnChange = Callable[[str, str], None]  # kind ("nodepool", "nodeclaim") and name
+
+log = structlog.get_logger()
+
+LOOK_AGAIN_SECONDS = 60.0
+
+
+class Presence(StrEnum):
+    """Whether a kind can be read here."""
+
+    UNKNOWN = "unknown"
+    ABSENT = "absent"  # its CRD is not installed
+    FORBIDDEN = "forbidden"
+    SERVED = "served"
+
+
+class OptionalKind(Generic[T]):
+    """A cache of a kind that may not exist; empty while it does not."""
+
+    def __init__(self, client: KubeClient, resource: Resource[T], clock: Clock, entropy: Entropy) -> None:
+        self._client = client
+        self._resource = resource
+        self._clock = clock
+        self._reflector: Reflector[T] = Reflector(client, resource, clock=clock, entropy=entropy)
+        self.presence = Presence.UNKNOWN
+
+    def subscribe(self, callback: Callable[[Change[T]], None]) -> None:
+        self._reflector.subscribe(callback)
+
+    @property
+    def items(self) -> Mapping[str, T]:
+        """By name."""
+        return {item.metadata.name: item for item in self._reflector.cache.values()}
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is known what there is: all of them, or that there are none."""
+        return self.presence in (Presence.ABSENT, Presence.FORBIDDEN) or self._reflector.synced
+
+    async def run(self) -> None:
+        """Look now and then whether the kind is there; once it is, follow it like any other."""
+        while (presence := await self._look()) is not Presence.SERVED:
+            if presence is not self.presence:
+                log.info("karpenter", kind=self._resource.plural, presence=presence.value)
+            self.presence = presence
+            await self._clock.sleep(LOOK_AGAIN_SECONDS)
+        self.presence = Presence.SERVED
+        await self._reflector.run()
+
+    async def _look(self) -> Presence:
+        try:
+            await self._client.list_page(self._resource, limit=1)
+        except (NotServed, ObjectNotFound):
+            return Presence.ABSENT
+        except NotPermitted:
+            return Presence.FORBIDDEN
+        except KubeError:
+            return Presence.UNKNOWN
+        return Presence.SERVED
+
+
+class Karpenter:
+    """What Karpenter would make, and what it is about to take away."""
+
+    def __init__(self, client: KubeClient, clock: Clock, entropy: Entropy) -> None:
+        self.node_pools = OptionalKind(client, NODEPOOLS, clock, entropy)
+        self.node_claims = OptionalKind(client, NODECLAIMS, clock, entropy)
+        self._templates: dict[str, NodeTemplate] = {}
+        self._listeners: list[OnChange] = []
+        self.node_pools.subscribe(self._on_node_pool)
+        self.node_claims.subscribe(self._on_node_claim)
+
+    @property
+    def templates(self) -> tuple[NodeTemplate, ...]:
+        """The nodes that could be made, one for each NodePool."""
+        return tuple(self._templates.values())
+
+    def subscribe(self, listener: OnChange) -> None:
+        """Be told what changed; must not wait."""
+        self._listeners.append(listener)
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        await asyncio.gather(self.node_pools.run(), self.node_claims.run())
+
+    def _on_node_pool(self, change: Change[NodePool]) -> None:
+        view = change.new if change.new is not None else change.old
+        assert view is not None
+        name = view.metadata.name
+        template = template_from_node_pool(view) if change.new is not None else None
+        if template == self._templates.get(name):
+            return
+        if template is None:
+            self._templates.pop(name)
+        else:
+            self._templates[name] = template
+        self._tell("nodepool", name)
+
+    def _on_node_claim(self, change: Change[NodeClaim]) -> None:
+        view = change.new if change.new is not None else change.old
+        assert view is not None
+        self._tell("nodeclaim", view.metadata.name)
+
+    def _tell(self, kind: str, name: str) -> None:
+        for listener in self._listeners:
+            listener(kind, name)

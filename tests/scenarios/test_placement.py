@@ -1,0 +1,90 @@
+"""Placement in a whole cluster: it follows the nodes, and the node pools of which no node is up."""
+
+from mooring.kube.resources import CRDS, NODEPOOLS, NODES
+from mooring.sandbox.actors.kubelet.machine import NodeTemplate
+from tests.scenarios.harbour import harbour, play
+
+NODE_POOL_CRD = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "nodepools.karpenter.sh"},
+    "spec": {
+        "group": "karpenter.sh",
+        "names": {"plural": "nodepools", "singular": "nodepool", "kind": "NodePool"},
+        "scope": "Cluster",
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+                    }
+                },
+            }
+        ],
+    },
+}
+BLAST = {
+    "apiVersion": "karpenter.sh/v1",
+    "kind": "NodePool",
+    "metadata": {"name": "blast"},
+    "spec": {"template": {"spec": {"taints": [{"key": "workload", "value": "blast", "effect": "NoSchedule"}]}}},
+}
+
+
+async def schedulable(world):
+    conditions = (await world.status()).get("conditions") or ()
+    return next((one for one in conditions if one["type"] == "Schedulable"), {"status": "Unknown", "message": ""})
+
+
+def test_a_pool_without_a_node_gets_its_workers_as_soon_as_karpenter_could_make_one():
+    async def scenario():
+        async with harbour(nodes=1) as world:
+            replica = world.start()
+            await world.pool(warm=1, max=2, placement={"nodePool": "blast"})
+            await world.clock.sleep(5)
+            assert replica.mooring.ready, "a cluster without Karpenter is a cluster like any other"
+            assert "no node belongs to a pool named 'blast'" in (await schedulable(world))["message"]
+            assert await world.pods() == []
+
+            await world.client.create(CRDS, NODE_POOL_CRD)
+            await world.client.create(NODEPOOLS, BLAST)
+            await world.clock.sleep(70)
+            (waiting,) = await world.pods()
+            assert waiting.spec.node_selector == {"karpenter.sh/nodepool": "blast"}
+
+            taint = {"key": "workload", "value": "blast", "effect": "NoSchedule"}
+            await world.sandbox.fleet.add_node(
+                "made", NodeTemplate({"karpenter.sh/nodepool": "blast"}, taints=(taint,))
+            )
+            await world.until_idle(1)
+            (running,) = await world.pods()
+            assert (running.metadata.uid, running.spec.node_name) == (waiting.metadata.uid, "made")
+
+    play(scenario)
+
+
+def test_workers_that_wait_on_old_terms_are_made_again_when_the_taints_of_their_nodes_change():
+    async def scenario():
+        async with harbour(nodes=1) as world:
+            world.start()
+            labels = {"metadata": {"labels": {"workload": "blast"}}}
+            await world.client.merge_patch(NODES, "node-1", {**labels, "spec": {"unschedulable": True}})
+            await world.pool(warm=1, max=2, placement={"nodePool": "blast"})
+            await world.clock.sleep(10)
+            (waiting,) = await world.pods()
+            taint = {"key": "workload", "value": "blast", "effect": "NoSchedule"}
+            await world.client.merge_patch(NODES, "node-1", {"spec": {"unschedulable": None, "taints": [taint]}})
+            await world.until_idle(1)
+
+            async def replaced():
+                return [pod.metadata.uid for pod in await world.pods()] != [waiting.metadata.uid] and all(
+                    pod.ready for pod in await world.pods()
+                )
+
+            await world.until(replaced, 60, "the waiting worker gives way to one that runs")
+
+    play(scenario)

@@ -27,6 +27,7 @@ from mooring.control.loop import ReconcileLoop
 from mooring.control.metrics import CACHE_FRESH, CACHE_OBJECTS, LEADING
 from mooring.control.part import Part
 from mooring.control.pools import PoolReconciler
+from mooring.control.protecting import Guard
 from mooring.control.quarantine import Quarantines
 from mooring.control.reading import ReadSide
 from mooring.control.reaping import Reaping
@@ -73,7 +74,7 @@ class Mooring:
             client, ledger, self.fleet, self.quarantines, clock, entropy, auditor, self.switches.why_paused
         )
         self._ready = ReadyIndex(self.fleet)
-        stamper = Stamper(client, self.fleet, clock)
+        stamper = Stamper(client, self.fleet, clock, self.switches.why_paused)
         ending = Ending(client, ledger, self.fleet, self._ready, stamper, auditor, clock)
         handover = Handover(ledger, self._ready, stamper, given.minter, ending, clock)
         bells = Bells()
@@ -85,6 +86,9 @@ class Mooring:
         remedies = Remedies(client, ledger, stamper, ending, auditor, clock)
         self._reaping = Reaping(
             client, ledger, self.fleet, self.switches, remedies, given.activity, self._may_act, clock
+        )
+        self._guard = Guard(
+            client, ledger, self.fleet, self.switches, auditor, self._may_act, clock, timeouts.guard_period
         )
         self._housekeeping = Housekeeping(ledger, self._may_act, clock)
         self._pool_loop = ReconcileLoop("pools", self._pools.reconcile, self._may_act, clock, entropy)
@@ -103,6 +107,7 @@ class Mooring:
             group.create_task(self._pool_loop.run())
             group.create_task(self._waiting.run())
             group.create_task(self._reaping.run())
+            group.create_task(self._guard.run())
             group.create_task(self._housekeeping.run())
             for part in self._parts:
                 group.create_task(part.run())

@@ -1,7 +1,7 @@
 import asyncio
 
 from mooring.ledger.records import ClaimFilter, PoolCount
-from mooring.model.claim import ClaimState, Verdict
+from mooring.model.claim import ClaimState, Hold, Verdict, WorkerSlot
 from tests.ledger.worlds import NOW, World, after, asked, claimed, on, queued, running
 
 
@@ -173,3 +173,19 @@ async def test_forgetting_old_claims_frees_their_keys_and_spares_the_open_ones(w
     assert await ledger.claims.get(old.id) is None
     assert await ledger.claims.get(held.id) == held
     assert (await claimed(ledger, "a", idempotency_key="k", request_hash="other")).id != old.id
+
+
+async def test_what_protection_needs_of_live_claims_comes_in_a_narrow_read(world: World) -> None:
+    ledger = await world.open()
+    nothing = await ledger.claims.holds()
+    assert (nothing.incarnation, nothing.armed, nothing.items) == (ledger.incarnation.id, True, ())
+    where = WorkerSlot("w", "uid-w", 0, "127.64.0.1", after(3600))
+    claim = (await ledger.claims.insert_claimed(asked("acme"), where, now=NOW)).require()
+    bare = await running(ledger, "b")
+    await queued(ledger)
+    gone = await claimed(ledger, "c")
+    await ledger.claims.end(gone.id, gone.epoch, ClaimState.LOST, now=NOW, reason="")
+    assert set((await ledger.claims.holds()).items) == {
+        Hold("uid-w", claim.id, claim.epoch, "acme", NOW, after(3600)),
+        Hold("uid-b", bare.id, bare.epoch, bare.owner, NOW, None),
+    }

@@ -10,7 +10,7 @@ from mooring.model.errors import InvalidInput
 from mooring.model.node import Node, NodeTemplate, Taint
 from mooring.model.pool import Pool
 from mooring.model.quantity import count_of
-from mooring.model.worker import Stamp, Worker
+from mooring.model.worker import SHIELD_DOWN, SHIELD_UP, Shield, Stamp, Worker
 
 NODE_POOL_LABEL = "karpenter.sh/nodepool"
 
@@ -46,7 +46,7 @@ def worker_from_pod(pod: views.Pod) -> Worker | None:
         terminating_since=meta.deletion_timestamp - grace if meta.deletion_timestamp else None,
         deletion_due=meta.deletion_timestamp,
         stamp=_stamp(meta),
-        protected=meta.annotations.get(names.DO_NOT_DISRUPT) == "true",
+        shield=_shield(meta),
         address=pod.status.pod_ip,
         unschedulable=scheduled.message if scheduled is not None and blocked else "",
         unschedulable_since=scheduled.last_transition_time if scheduled is not None and blocked else None,
@@ -121,6 +121,15 @@ def _stamp(meta: views.Meta) -> Stamp | None:
     epoch = meta.annotations.get(names.EPOCH, "")
     stamped_at = parse_time(meta.annotations.get(names.STAMPED_AT, ""))
     return Stamp(owner, claim, int(epoch) if epoch.isdigit() else 0, stamped_at)
+
+
+def _shield(meta: views.Meta) -> Shield:
+    found = Shield(
+        meta.annotations.get(names.DO_NOT_DISRUPT) == "true",
+        meta.annotations.get(names.SAFE_TO_EVICT) == "false",
+        meta.labels.get(names.BUSY) == "true",
+    )
+    return SHIELD_UP if found.up else SHIELD_DOWN if found.down else found
 
 
 def _waiting(pod: views.Pod) -> Waiting | None:

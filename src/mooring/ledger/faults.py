@@ -14,8 +14,8 @@ from mooring.ledger.records import Channel, Incarnation, Listener, Unlisten, Wak
 from mooring.model.errors import Unavailable
 
 _READS = frozenset(
-    {"all", "count_by_pool", "count_open", "find_by_key", "get", "incarnation", "list", "live", "live_by_pods", "ping",
-     "position", "queue"}
+    {"all", "count_by_pool", "count_open", "find_by_key", "get", "holds", "incarnation", "list", "live", "live_by_pods",
+     "ping", "position", "queue"}
 )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from mooring.ledger.records import (
     Channel,
     ClaimFilter,
     ClaimPage,
+    Holds,
     Incarnation,
     InvariantCheck,
     InvariantState,
@@ -115,6 +116,10 @@ class Claims(Protocol):
 
     async def live(self, namespace: str | None = None, pool: str | None = None) -> LiveClaims:
         """Every live claim, in one statement with the incarnation."""
+        ...
+
+    async def holds(self) -> Holds:
+        """What protection needs of every live claim, in one statement with the incarnation."""
         ...
 
     async def live_by_pods(self, pod_uids: Iterable[str]) -> tuple[Claim, ...]:

@@ -126,6 +126,17 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
         return self.state in OPEN
 
 
+class Hold(msgspec.Struct, frozen=True, gc=False):
+    """The little of a live claim that protecting its worker needs."""
+
+    pod_uid: str
+    claim: str
+    epoch: int
+    owner: str
+    claimed_at: datetime
+    protected_until: datetime | None
+
+
 class Verdict(StrEnum):
     """What became of a fenced write."""
 

@@ -31,8 +31,20 @@ INVARIANTS: tuple[Invariant, ...] = (
     Invariant("claim-progresses", "claimed becomes running", "release and un-stamp", "300 s", True),
     Invariant("claim-alive", "heartbeat within ttl", "expired", "ttl", True),
     Invariant("account-has-pod", "a per-worker ServiceAccount has its pod", "delete", "300 s", True),
-    Invariant("busy-is-protected", "live claims > 0 <=> do-not-disrupt and safe-to-evict=false", "set or clear", "2 s"),
-    Invariant("protection-bounded", "protection ends at the ceiling", "warn, then clear", "3600 s, warning at 80 %"),
+    Invariant(
+        "busy-is-protected",
+        "live claims > 0 <=> do-not-disrupt and safe-to-evict=false",
+        "set or clear",
+        "2 s",
+        True,
+    ),
+    Invariant(
+        "protection-bounded",
+        "protection ends at the ceiling",
+        "warn, then clear",
+        "3600 s, warning at 80 %",
+        True,
+    ),
     Invariant(
         "warm-on-live-node",
         "a warm Job's node exists with that UID, and its generation is current",

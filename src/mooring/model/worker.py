@@ -29,6 +29,29 @@ class Stamp:
 
 
 @dataclass(frozen=True, slots=True)
+class Shield:
+    """What keeps a worker from being disturbed, as written on its pod: for Karpenter, the autoscaler and the budget."""
+
+    do_not_disrupt: bool
+    not_safe_to_evict: bool
+    busy: bool
+
+    @property
+    def up(self) -> bool:
+        """Whether all of it is there."""
+        return self.do_not_disrupt and self.not_safe_to_evict and self.busy
+
+    @property
+    def down(self) -> bool:
+        """Whether nothing of it is there."""
+        return not (self.do_not_disrupt or self.not_safe_to_evict or self.busy)
+
+
+SHIELD_UP = Shield(True, True, True)
+SHIELD_DOWN = Shield(False, False, False)
+
+
+@dataclass(frozen=True, slots=True)
 class Worker:
     """What the cluster says about one worker pod; nothing in here is remembered, all of it is read."""
 
@@ -47,7 +70,7 @@ class Worker:
     terminating_since: datetime | None = None
     deletion_due: datetime | None = None
     stamp: Stamp | None = None
-    protected: bool = False
+    shield: Shield = SHIELD_DOWN
     address: str = ""
     unschedulable: str = ""
     unschedulable_since: datetime | None = None
@@ -65,6 +88,11 @@ class Worker:
     def finished(self) -> bool:
         """Whether its containers ended for good."""
         return self.phase in ("Succeeded", "Failed")
+
+    @property
+    def protected(self) -> bool:
+        """Whether anything keeps it from being disturbed."""
+        return not self.shield.down
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """The stamp on a pod: one patch that carries owner, claim, epoch and protection together, and its fenced removal."""
 
+from collections.abc import Callable
 from datetime import datetime
 from enum import Enum
 from typing import Any
@@ -7,15 +8,17 @@ from typing import Any
 from mooring.clock import Clock
 from mooring.control.claiming.ready import Place
 from mooring.control.fleet import Fleet
+from mooring.control.shielding import SHIELD_ANNOTATIONS, SHIELD_LABELS
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import ConnectionFailed, ObjectChanged, ObjectConflict, ObjectNotFound, ServerFailed
 from mooring.kube.resources import PODS
 from mooring.kube.views import Pod, format_time
 from mooring.model import names
 from mooring.model.claim import Claim
+from mooring.planning.protection import BUSY_IS_PROTECTED
 
-_LABELS = (names.OWNER, names.BUSY)
-_ANNOTATIONS = (names.CLAIM, names.EPOCH, names.STAMPED_AT, names.DO_NOT_DISRUPT, names.SAFE_TO_EVICT)
+_LABELS = (names.OWNER, *SHIELD_LABELS)
+_ANNOTATIONS = (names.CLAIM, names.EPOCH, names.STAMPED_AT, *SHIELD_ANNOTATIONS)
 _ATTEMPTS = 3
 _PAUSE_SECONDS = 0.2
 
@@ -29,16 +32,18 @@ class Stamped(Enum):
 
 
 class Stamper:
-    """Writes and removes stamps."""
+    """Writes and removes stamps. The stamp brings the worker's shield along, unless that rule is switched off."""
 
-    def __init__(self, client: KubeClient, fleet: Fleet, clock: Clock) -> None:
+    def __init__(self, client: KubeClient, fleet: Fleet, clock: Clock, is_paused: Callable[[str], str]) -> None:
         self._client = client
         self._fleet = fleet
         self._clock = clock
+        self._is_paused = is_paused
 
     async def stamp(self, claim: Claim, place: Place) -> Stamped:
         """One merge-patch with the pod's uid; its answer is authoritative. Repeating it is harmless."""
-        patch = {"metadata": {"uid": place.worker.uid, **_stamp_of(claim, self._clock.now())}}
+        shielded = not self._is_paused(BUSY_IS_PROTECTED)
+        patch = {"metadata": {"uid": place.worker.uid, **_stamp_of(claim, self._clock.now(), shielded)}}
         for attempt in range(_ATTEMPTS):
             try:
                 pod = await self._client.merge_patch(PODS, place.worker.name, patch, place.worker.namespace)
@@ -76,15 +81,14 @@ class Stamper:
         return pod.terminating or pod.finished or node is None or not node.ready or bool(node.draining_because)
 
 
-def _stamp_of(claim: Claim, now: datetime) -> dict[str, Any]:
+def _stamp_of(claim: Claim, now: datetime, shielded: bool) -> dict[str, Any]:
     return {
-        "labels": {names.OWNER: claim.owner, names.BUSY: "true"},
+        "labels": {names.OWNER: claim.owner, **(SHIELD_LABELS if shielded else {})},
         "annotations": {
             names.CLAIM: claim.id,
             names.EPOCH: str(claim.epoch),
             names.STAMPED_AT: format_time(now),
-            names.DO_NOT_DISRUPT: "true",
-            names.SAFE_TO_EVICT: "false",
+            **(SHIELD_ANNOTATIONS if shielded else {}),
         },
     }
 

@@ -9,12 +9,13 @@ from asyncpg import UniqueViolationError
 from mooring.ledger.postgres.database import Connection, Database, Row
 from mooring.ledger.postgres.incarnation import IncarnationKeeper
 from mooring.ledger.queries import load
-from mooring.ledger.records import Cause, ClaimFilter, ClaimPage, Incarnation, LiveClaims, PoolCount
+from mooring.ledger.records import Cause, ClaimFilter, ClaimPage, Holds, Incarnation, LiveClaims, PoolCount
 from mooring.model.claim import (
     Admission,
     AdmissionVerdict,
     Claim,
     ClaimState,
+    Hold,
     NewClaim,
     Outcome,
     Verdict,
@@ -28,6 +29,7 @@ from mooring.model.claim import (
 
 _SQL = load("claims")
 _FIELDS = Claim.__struct_fields__
+_OF_INCARNATION = 4  # columns of `live` and `holds` that come before those of the claim
 _WAIT_OVER = "no worker became free in time"
 
 
@@ -129,13 +131,14 @@ class PostgresClaims:
 
     async def live(self, namespace: str | None = None, pool: str | None = None) -> LiveClaims:
         rows = await self._database.fetch(_SQL["live"], namespace, pool)
-        first = rows[0]
-        present = self._keeper.saw(
-            Incarnation(
-                id=first["incarnation"], since=first["since"], cause=Cause(first["cause"]), armed=first["armed"]
-            )
-        )
+        present = self._present(rows[0])
         return LiveClaims(present.id, present.armed, self._claims([row for row in rows if row["id"] is not None]))
+
+    async def holds(self) -> Holds:
+        rows = await self._database.fetch(_SQL["holds"])
+        present = self._present(rows[0])
+        items = tuple(Hold(*row[_OF_INCARNATION:]) for row in rows if row["id"] is not None)
+        return Holds(present.id, present.armed, items)
 
     async def live_by_pods(self, pod_uids: Iterable[str]) -> tuple[Claim, ...]:
         return self._claims(await self._database.fetch(_SQL["live_by_pods"], list(pod_uids)))
@@ -194,6 +197,12 @@ class PostgresClaims:
             return Outcome(Verdict.DONE, self._claim(row))
         claim = await self.get(claim_id)
         return _missed(judge_write(claim, epoch, goal), claim)
+
+    def _present(self, row: Row) -> Incarnation:
+        """The incarnation that rows of live claims were read from."""
+        return self._keeper.saw(
+            Incarnation(id=row["incarnation"], since=row["since"], cause=Cause(row["cause"]), armed=row["armed"])
+        )
 
     def _claims(self, rows: Iterable[Row]) -> tuple[Claim, ...]:
         return tuple(self._claim(row) for row in rows)

@@ -189,6 +189,16 @@ LEFT JOIN (
 ) AS claims ON true
 ORDER BY claims.ticket
 
+-- name: holds
+SELECT present.*, claims.*
+FROM (
+    SELECT id AS incarnation, since, cause, armed_at IS NOT NULL AS armed
+    FROM incarnations ORDER BY ordinal DESC LIMIT 1
+) AS present
+LEFT JOIN (
+    SELECT pod_uid, id, epoch, owner, claimed_at, protected_until FROM claims WHERE state IN ('claimed', 'running')
+) AS claims ON true
+
 -- name: live_by_pods
 SELECT {claim} FROM claims
 WHERE pod_uid = ANY($1::text[]) AND state IN ('claimed', 'running')

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mooring.ledger.records import Channel, ClaimFilter, ClaimPage, LiveClaims, PoolCount
+from mooring.ledger.records import Channel, ClaimFilter, ClaimPage, Holds, LiveClaims, PoolCount
 from mooring.ledger.twin.session import Session
 from mooring.ledger.twin.store import MemoryStore, as_json
 from mooring.model.claim import (
@@ -14,6 +14,7 @@ from mooring.model.claim import (
     AdmissionVerdict,
     Claim,
     ClaimState,
+    Hold,
     NewClaim,
     Outcome,
     Verdict,
@@ -199,6 +200,15 @@ class MemoryClaims:
         found.sort(key=lambda claim: claim.ticket)
         present = self._session.incarnation
         return LiveClaims(present.id, present.armed, tuple(found))
+
+    async def holds(self) -> Holds:
+        live = await self.live()
+        items = tuple(
+            Hold(claim.pod_uid or "", claim.id, claim.epoch, claim.owner, claim.claimed_at or claim.created_at,
+                 claim.protected_until)
+            for claim in live.claims
+        )  # fmt: skip
+        return Holds(live.incarnation, live.armed, items)
 
     async def live_by_pods(self, pod_uids: Iterable[str]) -> tuple[Claim, ...]:
         wanted = set(pod_uids)

@@ -1,0 +1,133 @@
+"""Who is shielded and until when, decided from a table of what pods carry and what the ledger says."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mooring.model.claim import Hold
+from mooring.model.worker import SHIELD_DOWN, SHIELD_UP, Shield, Worker
+from mooring.planning.protection import (
+    BUSY_IS_PROTECTED,
+    PROTECTION_BOUNDED,
+    ProtectionPlan,
+    ProtectionSnapshot,
+    plan_protection,
+)
+from mooring.planning.rails import apply_rails
+from tests.planning.fleets import NOW, worker
+
+CEILING = 3600
+
+
+def hold(slot: int, held_seconds: float = 60, ceiling: float = CEILING, claim: str = "") -> Hold:
+    since = NOW - timedelta(seconds=held_seconds)
+    return Hold(f"uid-{slot}", claim or f"claim-{slot}", 7, "acme", since, since + timedelta(seconds=ceiling))
+
+
+def plan(*workers: Worker, holds: tuple[Hold, ...] = ()) -> ProtectionPlan:
+    return plan_protection(ProtectionSnapshot(NOW, workers, holds))
+
+
+def raised(of: ProtectionPlan) -> list[str]:
+    return [act.worker.name for act in of.raises]
+
+
+def lowered(of: ProtectionPlan) -> list[tuple[str, str]]:
+    return [(act.worker.name, act.invariant) for act in of.lowers if act.due]
+
+
+def test_where_shields_and_claims_agree_nothing_is_done():
+    of = plan(worker(0, shield=SHIELD_UP), worker(1), holds=(hold(0),))
+    assert of == ProtectionPlan((), (), ())
+
+
+@pytest.mark.parametrize(
+    "shield", [SHIELD_DOWN, Shield(True, False, True), Shield(True, True, False), Shield(False, True, True)]
+)
+def test_a_working_pod_whose_shield_is_not_whole_gets_it(shield):
+    of = plan(worker(0, shield=shield), holds=(hold(0),))
+    assert raised(of) == ["linux-0"] and not of.lowers
+
+
+def test_a_claim_of_this_moment_brings_its_own_shield():
+    assert not plan(worker(0), holds=(hold(0, held_seconds=1.9),)).raises
+    assert raised(plan(worker(0), holds=(hold(0, held_seconds=2),))) == ["linux-0"]
+
+
+@pytest.mark.parametrize("shield", [SHIELD_UP, Shield(True, False, False), Shield(False, False, True)])
+def test_a_shield_that_nobody_needs_is_taken_down_also_without_a_stamp(shield):
+    of = plan(worker(0, shield=shield))
+    assert lowered(of) == [("linux-0", BUSY_IS_PROTECTED)] and not of.raises
+
+
+@pytest.mark.parametrize("ending", [{"terminating_since": NOW}, {"phase": "Failed"}, {"phase": "Succeeded"}])
+def test_pods_that_are_ending_are_left_alone(ending):
+    assert plan(worker(0, **ending), worker(1, shield=SHIELD_UP, **ending), holds=(hold(0),)) == ProtectionPlan(
+        (), (), ()
+    )
+
+
+def test_at_the_ceiling_the_shield_goes_though_the_claim_lives_on_and_it_does_not_come_back():
+    late = hold(0, held_seconds=CEILING)
+    assert lowered(plan(worker(0, shield=SHIELD_UP), holds=(late,))) == [("linux-0", PROTECTION_BOUNDED)]
+    assert plan(worker(0), holds=(late,)) == ProtectionPlan((), (), ())
+
+
+def test_a_worker_is_protected_until_the_latest_end_of_its_claims():
+    late, fresh = hold(0, held_seconds=CEILING), hold(0, held_seconds=60, claim="other")
+    assert plan(worker(0, shield=SHIELD_UP), holds=(late, fresh)) == ProtectionPlan((), (), ())
+    assert raised(plan(worker(0), holds=(fresh, late))) == ["linux-0"]
+
+
+def test_from_four_fifths_of_the_way_the_end_is_announced():
+    assert not plan(worker(0, shield=SHIELD_UP), holds=(hold(0, held_seconds=CEILING * 0.8 - 1),)).near
+    of = plan(worker(0, shield=SHIELD_UP), holds=(hold(0, held_seconds=CEILING * 0.8),))
+    assert [near.hold.claim for near in of.near] == ["claim-0"]
+    assert "acme" in of.near[0].message and "12:12:00Z" in of.near[0].message
+    assert not lowered(of)
+
+
+def test_the_two_ticks_of_a_ceiling_are_over_when_it_is_reached():
+    before = plan(worker(0, shield=SHIELD_UP), holds=(hold(0, held_seconds=CEILING - 2),))
+    held = apply_rails(before.lowers, {}, NOW)
+    assert not held.allowed
+    at = plan(worker(0, shield=SHIELD_UP), holds=(hold(0, held_seconds=CEILING),))
+    assert apply_rails(at.lowers, held.sightings, NOW + timedelta(seconds=2)).allowed == at.lowers
+
+
+shields = st.sampled_from([SHIELD_UP, SHIELD_DOWN, Shield(True, False, False)])
+spans = st.integers(0, 2 * CEILING)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(shields, st.lists(spans, max_size=3)), max_size=8))
+def test_carried_out_once_a_plan_leaves_nothing_to_do_and_no_working_pod_bare(fleet):
+    workers = tuple(worker(slot, shield=shield) for slot, (shield, _) in enumerate(fleet))
+    holds = tuple(
+        hold(slot, held_seconds=span, claim=f"{slot}-{n}")
+        for slot, (_, held) in enumerate(fleet)
+        for n, span in enumerate(held)
+    )
+    of = plan(*workers, holds=holds)
+    up = {act.worker.uid for act in of.raises}
+    down = {act.worker.uid for act in of.lowers if act.due}
+    assert not up & down
+    after = tuple(
+        replace(w, shield=SHIELD_UP if w.uid in up else SHIELD_DOWN if w.uid in down else w.shield) for w in workers
+    )
+    again = plan(*after, holds=holds)
+    assert not again.raises and not [act for act in again.lowers if act.due]
+    for slot, (_, held) in enumerate(fleet):
+        within = [span for span in held if span < CEILING]
+        if within and min(held) >= 2:
+            assert after[slot].shield.up
+        if not within and not (held and min(held) < 2):
+            assert after[slot].shield.down
+
+
+def test_ten_thousand_workers_that_are_as_they_should_be_need_nothing():
+    workers = [worker(n, shield=SHIELD_UP if n < 3000 else SHIELD_DOWN) for n in range(10_000)]
+    assert plan(*workers, holds=tuple(hold(n) for n in range(3000))) == ProtectionPlan((), (), ())

@@ -9,20 +9,19 @@ import pytest
 
 from mooring.kube.crds import load_crds
 from mooring.kube.resources import MANAGEDSERVICES, SUBMISSIONS, WARMUPS, WORKERPOOLS, Resource
-from mooring.kube.views.base import View
 
 CRDS = {crd["spec"]["names"]["plural"]: crd for crd in load_crds()}
 STANDARD = {"apiVersion", "kind", "metadata", "(defects)"}
 
 
-def view_in(annotation: Any) -> type[View] | None:
+def view_in(annotation: Any) -> type[msgspec.Struct] | None:
     """The view that a field holds, be it alone, optional or in a tuple."""
-    if isinstance(annotation, type) and issubclass(annotation, View):
+    if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
         return annotation
     return next((view for part in typing.get_args(annotation) if (view := view_in(part))), None)
 
 
-def differences(place: str, schema: dict[str, Any], view: type[View]) -> Iterator[str]:
+def differences(place: str, schema: dict[str, Any], view: type[msgspec.Struct]) -> Iterator[str]:
     properties = {**schema.get("properties", {}), **schema.get("items", {}).get("properties", {})}
     fields = {field.encode_name: field for field in msgspec.structs.fields(view)}
     for name in (properties.keys() ^ fields.keys()) - STANDARD:

@@ -5,6 +5,7 @@ from typing import Any
 from mooring.kube.views.base import Condition, Object, View
 from mooring.model.evidence import Failure
 from mooring.model.pool import Placement, PoolSpec, PoolStatus
+from mooring.model.service import ServiceSpec, ServiceStatus
 
 RawObject = dict[str, Any]
 
@@ -133,41 +134,8 @@ class Submission(Object, frozen=True):
     status: SubmissionStatus = SubmissionStatus()
 
 
-class ManagedServiceSpec(View, frozen=True):
-    """A service to keep running."""
-
-    image: str = ""
-    command: tuple[str, ...] = ()
-    args: tuple[str, ...] = ()
-    port: int = 0
-    replicas: int = 1
-    placement: Placement = Placement()
-    openapi_path: str = "/openapi.json"
-    env: tuple[RawObject, ...] = ()
-    expose: str = "ClusterIP"
-
-
-class ServiceApi(View, frozen=True):
-    """What a service says of its own interface."""
-
-    title: str = ""
-    endpoints: int = 0
-
-
-class ManagedServiceStatus(View, frozen=True):
-    """How a service fares. `phase` is Absent, Starting, Serving, Failed or Unknown."""
-
-    observed_generation: int = 0
-    phase: str = ""
-    reason: str = ""
-    fix: str = ""
-    url: str = ""
-    api: ServiceApi | None = None
-    conditions: tuple[Condition, ...] = ()
-
-
 class ManagedService(Object, frozen=True):
     """A ManagedService."""
 
-    spec: ManagedServiceSpec = ManagedServiceSpec()
-    status: ManagedServiceStatus = ManagedServiceStatus()
+    spec: ServiceSpec = ServiceSpec()
+    status: ServiceStatus = ServiceStatus()

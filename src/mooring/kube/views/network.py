@@ -22,10 +22,30 @@ class ServiceSpec(View, frozen=True):
     ports: tuple[ServicePort, ...] = ()
 
 
+class Ingress(View, frozen=True):
+    """An address from outside the cluster."""
+
+    ip: str = ""
+    hostname: str = ""
+
+
+class LoadBalancer(View, frozen=True):
+    """What a load balancer has given a Service."""
+
+    ingress: tuple[Ingress, ...] = ()
+
+
+class ServiceStatus(View, frozen=True):
+    """What a Service has been given."""
+
+    load_balancer: LoadBalancer = LoadBalancer()
+
+
 class Service(Object, frozen=True):
     """A Service."""
 
     spec: ServiceSpec = ServiceSpec()
+    status: ServiceStatus = ServiceStatus()
 
 
 class EndpointConditions(View, frozen=True):

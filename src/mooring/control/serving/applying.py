@@ -1,0 +1,95 @@
+"""Server-side apply of a service's objects: only ever our own ones, never by force."""
+
+from typing import Any
+
+from mooring.control.serving.manifests import budget_manifest, deployment_manifest, service_manifest
+from mooring.kube.client import KubeClient
+from mooring.kube.errors import KubeError, NotPermitted, ObjectChanged, ObjectConflict, ObjectInvalid, ObjectNotFound
+from mooring.kube.resources import BUDGETS, DEPLOYMENTS, SERVICES, Resource
+from mooring.kube.views import Meta
+from mooring.model.errors import Conflict
+from mooring.model.evidence import clean_line
+from mooring.model.service import Service
+from mooring.planning.services.diagnosis import Diagnosis
+from mooring.planning.services.fixes import kubectl
+from mooring.planning.services.service import Desired
+
+FIELD_MANAGER = "mooring-services"
+Body = dict[str, Any]
+
+
+class _Taken(Conflict):
+    """The name belongs to somebody else's object."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(f"a {kind} of that name belongs to somebody else")
+        self.kind = kind
+
+
+class Applying:
+    """Brings the objects of one service to what they are to be."""
+
+    def __init__(self, client: KubeClient) -> None:
+        self._client = client
+
+    async def apply(self, service: Service, desired: Desired) -> Diagnosis | None:
+        """Apply all of them; answers what stands in the way. Outages of the API server are raised, to be retried."""
+        try:
+            await self._apply(service, DEPLOYMENTS, deployment_manifest(service, desired))
+            if service.spec.expose == "None":
+                await self._remove_service(service)
+            else:
+                await self._apply(service, SERVICES, service_manifest(service))
+            await self._apply(service, BUDGETS, budget_manifest(service))
+        except _Taken as taken:
+            reason = f"there is a {taken.kind} {service.name} already, and it does not belong to this service"
+            kind = taken.kind.lower()
+            return Diagnosis("NameTaken", reason, kubectl(service.namespace, "delete", kind, service.name))
+        except (ObjectConflict, ObjectInvalid, NotPermitted) as refusal:
+            return _explain(service, refusal)
+        return None
+
+    async def _apply(self, service: Service, resource: Resource[Any], body: Body) -> None:
+        found = await self._find(service, resource)
+        if found is not None:
+            # With its uid an apply changes what is there, and cannot bring back what was deleted meanwhile.
+            body = {**body, "metadata": {**body["metadata"], "uid": found.uid}}
+        try:
+            await self._client.apply(resource, service.name, body, service.namespace, field_manager=FIELD_MANAGER)
+        except ObjectChanged:
+            return  # another one stands there now: the next pass looks again
+
+    async def _find(self, service: Service, resource: Resource[Any]) -> Meta | None:
+        """The live object of that name, if it is ours."""
+        try:
+            found = await self._client.get(resource, service.name, service.namespace)
+        except ObjectNotFound:
+            return None
+        meta: Meta = found.metadata
+        if meta.controller is None or meta.controller.uid != service.uid:
+            raise _Taken(resource.kind)
+        return meta
+
+    async def _remove_service(self, service: Service) -> None:
+        try:
+            found = await self._find(service, SERVICES)
+        except _Taken:
+            return
+        if found is not None:
+            try:
+                await self._client.delete(SERVICES, service.name, service.namespace, uid=found.uid)
+            except ObjectNotFound:
+                return
+
+
+def _explain(service: Service, refusal: KubeError) -> Diagnosis:
+    told = clean_line(refusal.message)
+    match refusal:
+        case ObjectConflict():
+            fix = kubectl(service.namespace, "get", "deployment", service.name, "-o", "yaml", "--show-managed-fields")
+            return Diagnosis("FieldsTaken", f"somebody else changed its objects: {told}", fix)
+        case NotPermitted():
+            return Diagnosis("NotPermitted", f"Mooring may not: {told}", "mooring install | kubectl apply -f -")
+        case _:
+            fix = kubectl(service.namespace, "edit", "managedservice", service.name)
+            return Diagnosis("Rejected", f"the API server refuses it: {told}", fix)

@@ -1,0 +1,54 @@
+"""What is read about a service beyond its caches: events and log of a pod that fails, and what its port answers."""
+
+import asyncio
+
+from mooring.control.evidence import gather_failure
+from mooring.control.serving.document import Documents, Question
+from mooring.kube.client import KubeClient
+from mooring.kube.errors import KubeError
+from mooring.kube.resources import EVENTS
+from mooring.kube.views import Pod
+from mooring.model.evidence import clean_line
+from mooring.model.service import Service
+from mooring.model.serving import Answer, PodEvidence, ServicePod
+
+_MOST_EVENTS = 20
+
+
+class EvidenceRoom:
+    """Reads, and never fails: what could not be read is said in the lines."""
+
+    def __init__(self, client: KubeClient, documents: Documents) -> None:
+        self._client = client
+        self._documents = documents
+
+    async def about(self, service: Service, pod: ServicePod, view: Pod) -> PodEvidence:
+        """Everything that may explain why this pod is not ready."""
+        events, logs, answer = await asyncio.gather(
+            self._events(service, pod), self._log(view), self._answer_of_running(service, pod)
+        )
+        return PodEvidence(pod, events, logs, answer)
+
+    async def answer(self, service: Service, pod: ServicePod) -> Answer:
+        """What the pod's port says to the question for its document."""
+        question = Question(pod.address, service.spec.port, service.spec.openapi_path, frozenset({pod.address}))
+        return await self._documents.ask(question)
+
+    async def _answer_of_running(self, service: Service, pod: ServicePod) -> Answer | None:
+        return await self.answer(service, pod) if pod.running_since is not None and pod.address else None
+
+    async def _events(self, service: Service, pod: ServicePod) -> tuple[str, ...]:
+        try:
+            page = await self._client.list_page(
+                EVENTS, service.namespace, field_selector=f"involvedObject.uid={pod.uid},type=Warning", limit=100
+            )
+        except KubeError as error:
+            return (clean_line(f"the events could not be read: {error.message}"),)
+        seen = [(event.last_seen, event.message) for event in page.items]
+        dated = sorted((at, message) for at, message in seen if at is not None)
+        return tuple(clean_line(message) for _, message in dated[-_MOST_EVENTS:])
+
+    async def _log(self, view: Pod) -> tuple[str, ...]:
+        status = next(iter(view.status.container_statuses), None)
+        started = status is not None and (status.state.running or status.state.terminated or status.restart_count)
+        return (await gather_failure(self._client, view, status, "")).logs if status is not None and started else ()

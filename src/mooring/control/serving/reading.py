@@ -1,0 +1,94 @@
+"""The read side of services: what api, pages and terminal may know of them."""
+
+import msgspec
+
+from mooring.control.serving.evidence import EvidenceRoom
+from mooring.control.serving.watch import ServiceWatch
+from mooring.model.errors import NotFound, Unavailable
+from mooring.model.openapi import ApiDocument
+from mooring.model.service import Service, ServiceSpec, ServiceStatus, explain_status
+from mooring.model.serving import Answer, Outcome
+from mooring.model.why import Why
+from mooring.planning.services.diagnosis import judge_answer
+
+
+class DocumentUnavailable(Unavailable):
+    """A service's document cannot be shown now."""
+
+    code = "document_unavailable"
+
+
+class ServiceReading(msgspec.Struct, frozen=True, rename="camel"):
+    """A service of the contract."""
+
+    namespace: str
+    name: str
+    spec: ServiceSpec
+    status: ServiceStatus
+    generation: int
+    terminating: bool
+    why: Why
+
+
+class ServiceReadSide:
+    """Answers from the caches; documents are asked for live."""
+
+    def __init__(self, watch: ServiceWatch, room: EvidenceRoom) -> None:
+        self._watch = watch
+        self._room = room
+
+    def services(self) -> list[ServiceReading]:
+        """All services, by namespace and name."""
+        return [self._read(service) for _, service in sorted(self._watch.services.items())]
+
+    def service(self, namespace: str, name: str) -> ServiceReading:
+        """One service, or `NotFound`."""
+        return self._read(self._find(namespace, name))
+
+    async def document(self, namespace: str, name: str) -> ApiDocument:
+        """The document as the service gives it out now; `DocumentUnavailable` says why there is none."""
+        answer = await self._ask(namespace, name)
+        assert answer.document is not None
+        return answer.document
+
+    async def raw_document(self, namespace: str, name: str) -> bytes:
+        """The same, byte for byte."""
+        return (await self._ask(namespace, name)).body
+
+    async def _ask(self, namespace: str, name: str) -> Answer:
+        service = self._find(namespace, name)
+        pods = [pod for pod in self._watch.pods(service.key) if pod.ready and not pod.terminating and pod.address]
+        if not pods:
+            status = self._read(service).status
+            told = f": {status.phase}, {status.reason}" if status.reason else ""
+            raise DocumentUnavailable(f"no pod of {service.key} is ready{told}", fix=status.fix)
+        answer = await self._room.answer(service, pods[-1])
+        if answer.outcome is not Outcome.DOCUMENT:
+            found = judge_answer(service, answer)
+            assert found is not None
+            raise DocumentUnavailable(found.reason, fix=found.fix)
+        return answer
+
+    def _find(self, namespace: str, name: str) -> Service:
+        service = self._watch.service(f"{namespace}/{name}")
+        if service is None:
+            known = ", ".join(sorted(self._watch.services)) or "none"
+            raise NotFound(f"there is no service {namespace}/{name}", fix=f"services that exist: {known}")
+        return service
+
+    def _read(self, service: Service) -> ServiceReading:
+        """As its status says; but a status that nobody can read again is not to be believed."""
+        status = service.status
+        if trouble := self._watch.trouble:
+            status = msgspec.structs.replace(status, phase="Unknown", reason=trouble, fix="mooring doctor")
+        elif not status.phase:
+            status = msgspec.structs.replace(status, phase="Unknown", reason="not looked at yet")
+        return ServiceReading(
+            service.namespace,
+            service.name,
+            service.spec,
+            status,
+            service.generation,
+            service.terminating,
+            explain_status(status),
+        )

@@ -1,0 +1,140 @@
+"""A ManagedService: what its owner asked for, checked, and what is so."""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+
+from mooring.model.errors import InvalidInput
+from mooring.model.evidence import Failure
+from mooring.model.pool import Placement
+from mooring.model.why import Condition, Why
+
+Phase = Literal["", "Absent", "Starting", "Serving", "Failed", "Unknown"]
+
+
+class ServiceSpec(msgspec.Struct, rename="camel", frozen=True):
+    """`spec` of a ManagedService."""
+
+    image: str = ""
+    command: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
+    port: int = 0
+    replicas: int = 1
+    placement: Placement = msgspec.field(default_factory=Placement)
+    openapi_path: str = "/openapi.json"
+    env: tuple[dict[str, Any], ...] = ()
+    expose: Literal["None", "ClusterIP", "NodePort", "LoadBalancer"] = "ClusterIP"
+    rollback: Literal["Never", "LastServing"] = "Never"
+
+
+class ServiceApi(msgspec.Struct, rename="camel", frozen=True):
+    """What a service says of its own interface."""
+
+    title: str = ""
+    endpoints: int = 0
+
+
+class ServiceRollout(msgspec.Struct, rename="camel", frozen=True):
+    """Which image runs, how far it is rolled out, and what a rollback goes back to."""
+
+    image: str = ""
+    replicas: int = 0
+    updated: int = 0
+    ready: int = 0
+    last_serving: str = ""  # the image that served last
+    rolled_back_from: str = ""  # the image that was given up; tried again when another one was asked for in between
+
+
+class ServiceStatus(msgspec.Struct, rename="camel", frozen=True):
+    """`status` of a ManagedService. `Serving` is said only of what answered with its document."""
+
+    observed_generation: int = 0
+    phase: Phase = ""
+    reason: str = ""
+    fix: str = ""
+    url: str = ""
+    api: ServiceApi | None = None
+    rollout: ServiceRollout = ServiceRollout()
+    failure: Failure | None = None
+    conditions: tuple[Condition, ...] = ()
+
+
+class Service(msgspec.Struct, frozen=True):
+    """A ManagedService as the cluster holds it."""
+
+    namespace: str
+    name: str
+    uid: str
+    generation: int
+    spec: ServiceSpec
+    status: ServiceStatus = ServiceStatus()
+    terminating: bool = False
+    defects: tuple[str, ...] = ()  # fields that could not be read
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+_NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
+_VARIABLE = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
+
+
+def find_problems(service: Service) -> tuple[str, ...]:
+    """Why a service must not be acted on; empty when it may."""
+    return (*service.defects, *(str(problem) for problem in check_service(service)))
+
+
+def check_service(service: Service) -> list[InvalidInput]:
+    """Everything that is wrong, each naming its field. The CRD says most of it to kubectl users."""
+    spec = service.spec
+    problems: list[InvalidInput] = []
+    if not _NAME.fullmatch(service.name):
+        told = "a DNS label that begins with a letter: its Service is called the same"
+        problems.append(InvalidInput("metadata.name", service.name, told))
+    if not spec.image.strip() or spec.image != spec.image.strip():
+        problems.append(InvalidInput("spec.image", spec.image, "the name of an image"))
+    if not 1 <= spec.port <= 65_535:
+        problems.append(InvalidInput("spec.port", spec.port, "between 1 and 65535"))
+    if not 0 <= spec.replicas <= 1_000:
+        problems.append(InvalidInput("spec.replicas", spec.replicas, "between 0 and 1000"))
+    if (
+        not spec.openapi_path.startswith("/")
+        or spec.openapi_path.startswith("//")
+        or not spec.openapi_path.isprintable()
+    ):
+        problems.append(InvalidInput("spec.openapiPath", spec.openapi_path, "a path that begins with one /"))
+    if spec.placement.node_pool and spec.placement.node_selector:
+        told = "either nodePool or nodeSelector, not both"
+        problems.append(InvalidInput("spec.placement", "nodePool and nodeSelector", told))
+    return [*problems, *_check_env(spec.env)]
+
+
+def _check_env(env: Sequence[Mapping[str, Any]]) -> list[InvalidInput]:
+    problems = []
+    seen: set[str] = set()
+    for index, variable in enumerate(env):
+        name = variable.get("name")
+        if not isinstance(name, str) or not _VARIABLE.fullmatch(name):
+            problems.append(InvalidInput(f"spec.env[{index}].name", name, "the name of a variable"))
+        elif name in seen:
+            problems.append(InvalidInput(f"spec.env[{index}].name", name, "named once"))
+        else:
+            seen.add(name)
+    return problems
+
+
+def explain_status(status: ServiceStatus) -> Why:
+    """The one "why" of a service, from what its status keeps."""
+    serving = next((condition for condition in status.conditions if condition.type == "Serving"), None)
+    blockers = tuple(
+        f"{condition.type}: {condition.message}"
+        for condition in status.conditions
+        if condition.status != "True" and condition.type not in ("Serving", "RolledBack")
+    )
+    since = datetime.fromisoformat(serving.last_transition_time) if serving and serving.last_transition_time else None
+    code = serving.reason if serving else "NotReconciled"
+    return Why(code, status.reason or "not looked at yet", since, blockers, fix=status.fix)

@@ -1,0 +1,90 @@
+"""The conditions of a service: each step on the way to Serving, whether it was reached, and why not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mooring.model.service import ServiceStatus
+from mooring.model.serving import Outcome
+from mooring.model.why import Condition, merge_conditions
+
+if TYPE_CHECKING:
+    from mooring.planning.services.service import Desired, ServiceSnapshot, Verdict
+
+
+def compute_conditions(
+    snapshot: ServiceSnapshot, desired: Desired, verdict: Verdict, status: ServiceStatus
+) -> tuple[Condition, ...]:
+    """Valid, Schedulable, RolledOut, Available, Documented, RolledBack and Serving."""
+    fresh = [
+        _valid(snapshot),
+        _schedulable(snapshot, verdict),
+        _rolled_out(snapshot, desired, verdict),
+        _available(snapshot, verdict),
+        _documented(snapshot, status),
+        _serving(verdict),
+    ]
+    if status.rollout.rolled_back_from:
+        message = f"{status.rollout.rolled_back_from} was given up for {status.rollout.last_serving}"
+        fresh.append(Condition("RolledBack", "True", "ImageFailed", message))
+    generation = snapshot.service.generation
+    conditions = tuple(_of(one, generation) for one in fresh)
+    now = snapshot.now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return merge_conditions(snapshot.service.status.conditions, conditions, now)
+
+
+def _of(condition: Condition, generation: int) -> Condition:
+    return Condition(
+        condition.type, condition.status, condition.reason, condition.message, observed_generation=generation
+    )
+
+
+def _valid(snapshot: ServiceSnapshot) -> Condition:
+    if snapshot.problems:
+        return Condition("Valid", "False", "InvalidSpec", "; ".join(snapshot.problems))
+    return Condition("Valid", "True", "Accepted", "the spec is valid")
+
+
+def _schedulable(snapshot: ServiceSnapshot, verdict: Verdict) -> Condition:
+    preflight = snapshot.preflight
+    if verdict.code == "Unschedulable":
+        return Condition("Schedulable", "False", "Unschedulable", f"{verdict.reason}; {verdict.fix}")
+    if not preflight.fits:
+        return Condition("Schedulable", "False", "NoNodeFits", preflight.reason)
+    return Condition("Schedulable", "True", "NodesFit", "there are nodes that take its pods")
+
+
+def _rolled_out(snapshot: ServiceSnapshot, desired: Desired, verdict: Verdict) -> Condition:
+    if verdict.phase == "Unknown" and snapshot.unreadable:
+        return Condition("RolledOut", "Unknown", "Unreadable", snapshot.unreadable)
+    rollout = snapshot.rollout
+    if rollout is None:
+        return Condition("RolledOut", "False", "NotApplied", "nothing is applied")
+    if rollout.spec_hash == desired.spec_hash and rollout.complete:
+        return Condition("RolledOut", "True", "Complete", f"{rollout.image} on every replica")
+    return Condition("RolledOut", "False", verdict.code, verdict.reason)
+
+
+def _available(snapshot: ServiceSnapshot, verdict: Verdict) -> Condition:
+    """Whether anything answers behind the service's name; during a failed update that is the version before."""
+    if verdict.phase == "Unknown" and snapshot.unreadable:
+        return Condition("Available", "Unknown", "Unreadable", snapshot.unreadable)
+    if snapshot.endpoints:
+        return Condition("Available", "True", "EndpointsReady", "endpoints are ready")
+    return Condition("Available", "False", "NoEndpoints", "no endpoint is ready")
+
+
+def _documented(snapshot: ServiceSnapshot, status: ServiceStatus) -> Condition:
+    answer = snapshot.answer
+    if answer is None:
+        return Condition("Documented", "Unknown", "NotAsked", "its document has not been read")
+    if answer.outcome is Outcome.DOCUMENT:
+        told = f"{status.api.title}, {status.api.endpoints} endpoints" if status.api else "its document parses"
+        return Condition("Documented", "True", "Parsed", told)
+    unknown = answer.outcome in (Outcome.NO_ANSWER, Outcome.FOREIGN_ADDRESS)
+    return Condition("Documented", "Unknown" if unknown else "False", "NoDocument", answer.message or answer.outcome)
+
+
+def _serving(verdict: Verdict) -> Condition:
+    state = {"Serving": "True", "Unknown": "Unknown"}.get(verdict.phase, "False")
+    return Condition("Serving", state, verdict.code, verdict.reason)

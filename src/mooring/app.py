@@ -32,6 +32,8 @@ from mooring.control.quarantine import Quarantines
 from mooring.control.reading import ReadSide
 from mooring.control.reaping import Reaping
 from mooring.control.remedies import Remedies
+from mooring.control.serving.document import Documents
+from mooring.control.serving.services import Services
 from mooring.control.switches import Switches
 from mooring.control.timeouts import Timeouts, assert_order
 from mooring.kube.client import KubeClient
@@ -54,6 +56,7 @@ class Surroundings:
     replica_id: str
     minter: Minter
     activity: PolledActivity
+    documents: Documents
     address: str = ""
 
 
@@ -92,7 +95,10 @@ class Mooring:
         )
         self._housekeeping = Housekeeping(ledger, self._may_act, clock)
         self._pool_loop = ReconcileLoop("pools", self._pools.reconcile, self._may_act, clock, entropy)
-        self._parts: tuple[Part, ...] = ()
+        self.services = Services(
+            client, self.fleet, given.documents, self._leads, self.switches.why_paused, clock, entropy
+        )
+        self._parts: tuple[Part, ...] = (self.services,)
         self.fleet.subscribe(self._on_change)
         self.fleet.subscribe_workers(self._ready.update)
         ledger.listen(Channel.QUEUE, self._on_queue)
@@ -157,6 +163,9 @@ class Mooring:
         for name, reflector in self.reflectors.items():
             CACHE_OBJECTS.labels(name).set_function(partial(_length, reflector))
             CACHE_FRESH.labels(name).set_function(partial(_freshness, reflector))
+
+    def _leads(self) -> bool:
+        return self.leadership.leading
 
     def _may_act(self) -> bool:
         return self.fleet.synced and self.leadership.leading

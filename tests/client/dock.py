@@ -21,6 +21,7 @@ from mooring.app import Mooring, Surroundings
 from mooring.cli.installing import install_crds
 from mooring.clock import Clock, Entropy, SystemClock
 from mooring.control.claiming.activity import PolledActivity
+from mooring.incidents.documents import StagedDocuments
 from mooring.kube.client import KubeClient
 from mooring.kube.resources import NAMESPACES, PODS, SERVICEACCOUNTS, WORKERPOOLS
 from mooring.ledger.twin import MemoryLedger, MemoryStore
@@ -135,7 +136,14 @@ class Dock:
             await self.client.create(NAMESPACES, namespace)
             self.ledger = MemoryLedger(MemoryStore(), clock=clock, entropy=entropy)
             given = Surroundings(
-                KubeClient(sandbox.transport), self.ledger, clock, entropy, "dock", NoMint(), PolledActivity(clock)
+                KubeClient(sandbox.transport),
+                self.ledger,
+                clock,
+                entropy,
+                "dock",
+                NoMint(),
+                PolledActivity(clock),
+                StagedDocuments(),
             )
             self.mooring = Mooring(given)
             hub = EventHub(clock)
@@ -151,6 +159,7 @@ class Dock:
                 access=Access(TOKEN),
                 clock=clock,
                 entropy=entropy,
+                services=self.mooring.services.reading,
             )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LitestarDeprecationWarning)  # of how routes name their parameters

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from mooring.control.reading import InvariantReading, NodeReading, PoolReading, ReadSide, WorkerReading
+from mooring.control.serving.reading import DocumentUnavailable, ServiceReading, ServiceReadSide
 from mooring.ledger.records import AuditFilter, ClaimFilter
 from mooring.model.audit import AuditRecord
 from mooring.model.claim import Claim, ClaimState
@@ -17,10 +18,13 @@ __all__ = [
     "ClaimFilter",
     "ClaimItems",
     "ClaimReading",
+    "DocumentUnavailable",
     "InvariantReading",
     "NodeReading",
     "PoolReading",
     "ReadSide",
+    "ServiceReadSide",
+    "ServiceReading",
     "WorkerReading",
     "read_audit",
     "read_claim",

@@ -24,6 +24,7 @@ from mooring.api.events import EventHub
 from mooring.api.given import Readiness
 from mooring.api.health import healthz, metrics, readyz
 from mooring.api.reads import get_pool, list_audit, list_invariants, list_nodes, list_pools, list_workers
+from mooring.api.services import SERVICE_ROUTES
 from mooring.api.streaming import stream_events
 from mooring.api.switchboard import Switchboard
 from mooring.api.switching import pause_invariant, resume_invariant
@@ -32,6 +33,7 @@ from mooring.control.claiming.desk import ClaimDesk
 from mooring.control.claiming.dispatching import Dispatching
 from mooring.control.claiming.identity import WorkerIdentity
 from mooring.control.reading import ReadSide
+from mooring.control.serving.reading import ServiceReadSide
 from mooring.control.switches import Switches
 from mooring.ledger.port import Ledger
 from mooring.model.errors import MooringError
@@ -62,6 +64,7 @@ class ApiParts:
     access: Access
     clock: Clock
     entropy: Entropy
+    services: ServiceReadSide
 
 
 def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
@@ -78,6 +81,7 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
         "access": parts.access,
         "clock": parts.clock,
         "entropy": parts.entropy,
+        "services": parts.services,
     }
     return Litestar(
         route_handlers=[
@@ -93,6 +97,7 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
             list_audit,
             *CLAIM_ROUTES,
             *DISPATCH_ROUTES,
+            *SERVICE_ROUTES,
             stream_events,
             pause_invariant,
             resume_invariant,

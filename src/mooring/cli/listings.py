@@ -1,4 +1,4 @@
-"""`pools`, `workers`, `nodes`, `claims`, `audit`, `invariants`: one listing each, all of the same make."""
+"""`pools`, `workers`, `nodes`, `claims`, `services`, `audit`, `invariants`: one listing each, all of the same make."""
 
 import json
 import sys
@@ -21,6 +21,8 @@ _STATE_STYLES = {
     "starting": "yellow",
     "draining": "magenta",
     "lost": "bold red",
+    "serving": "green",
+    "absent": "bright_black",
     "holds": "green",
     "broken": "bold red",
     "paused": "yellow",
@@ -181,6 +183,29 @@ INVARIANTS = Listing(
     ),
     "invariant/{id}",
     frozenset({"invariant", "pool", "worker"}),
+)
+SERVICES = Listing(
+    "ServiceList",
+    "/v1/services",
+    (
+        _field("NAMESPACE", "namespace"),
+        _field("NAME", "name"),
+        Column(
+            "PHASE",
+            lambda row: row["status"]["phase"],
+            style=lambda row: _STATE_STYLES.get(row["status"]["phase"].lower(), ""),
+        ),
+        Column("API", lambda row: (row["status"]["api"] or {}).get("title")),
+        Column("ENDPOINTS", lambda row: (row["status"]["api"] or {}).get("endpoints")),
+        Column("URL", lambda row: row["status"]["url"]),
+        Column("SINCE", lambda row: row["why"]["since"]),
+        Column("WHY", lambda row: row["status"]["reason"]),
+        Column("FIX", lambda row: row["status"]["fix"]),
+        Column("IMAGE", lambda row: row["spec"]["image"], wide=True),
+        Column("READY", lambda row: f"{row['status']['rollout']['ready']}/{row['spec']['replicas']}", wide=True),
+    ),
+    "service/{namespace}/{name}",
+    frozenset({"service"}),
 )
 
 

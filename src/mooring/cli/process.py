@@ -74,6 +74,7 @@ async def run_process(
         access=access,
         clock=given.clock,
         entropy=given.entropy,
+        services=mooring.services.reading,
     )
     host = HttpHost(build_api(parts, build_pages(live)), listener)
     async with asyncio.TaskGroup() as group:

@@ -12,6 +12,7 @@ from mooring.cli.process import configure_logs, replica_name, run_process, stop_
 from mooring.clock import Clock, Entropy, SystemClock
 from mooring.control.claiming.activity import PolledActivity
 from mooring.control.claiming.minting import WebhookMinter
+from mooring.control.serving.document import HttpDocuments
 from mooring.kube.client import KubeClient
 from mooring.kube.connection import Target, connect, in_cluster_target, runs_in_cluster
 from mooring.kube.kubeconfig import load_kubeconfig
@@ -44,8 +45,18 @@ async def _serve(settings: Settings) -> None:
         address = f"http://{settings.host}:{listener.getsockname()[1]}"
         minter = WebhookMinter()
         stack.push_async_callback(minter.close)
+        documents = HttpDocuments()
+        stack.push_async_callback(documents.close)
         given = Surroundings(
-            client, ledger, clock, entropy, replica_name(settings.replica), minter, PolledActivity(clock), address
+            client,
+            ledger,
+            clock,
+            entropy,
+            replica_name(settings.replica),
+            minter,
+            PolledActivity(clock),
+            documents,
+            address,
         )
         await run_process(given, access, listener, stop, lambda: _tell(address))
 

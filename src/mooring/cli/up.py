@@ -16,6 +16,7 @@ from mooring.cli.process import configure_logs, replica_name, run_process, stop_
 from mooring.clock import Clock, Entropy, SystemClock
 from mooring.control.claiming.activity import PolledActivity
 from mooring.control.claiming.minting import WebhookMinter
+from mooring.control.serving.document import HttpDocuments
 from mooring.kube.client import KubeClient
 from mooring.kube.connection import Target, connect
 from mooring.kube.kubeconfig import load_kubeconfig
@@ -71,7 +72,11 @@ async def _up(options: UpOptions) -> None:
             await start_demo(client)
         minter = WebhookMinter()
         stack.push_async_callback(minter.close)
-        given = Surroundings(client, ledger, clock, entropy, replica_name(""), minter, PolledActivity(clock), url)
+        documents = HttpDocuments()
+        stack.push_async_callback(documents.close)
+        given = Surroundings(
+            client, ledger, clock, entropy, replica_name(""), minter, PolledActivity(clock), documents, url
+        )
         access = Access(token, open_pages=True)
 
         def ready() -> None:

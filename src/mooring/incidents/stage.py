@@ -12,6 +12,7 @@ from mooring.clock import Entropy, LoopClock
 from mooring.control.claiming.activity import PolledActivity
 from mooring.control.switches import Switches
 from mooring.incidents.cast import Mint, Witness, Words
+from mooring.incidents.documents import StagedDocuments
 from mooring.incidents.replica import LedgerFault, Replica, SharedFate, no_fault
 from mooring.kube.client import KubeClient
 from mooring.kube.reflector import Reflector
@@ -71,6 +72,7 @@ class Stage:
         self.ledger = MemoryLedger(self.store, clock=clock, entropy=entropy)
         self.mint = Mint()
         self.words: PolledActivity = Words(clock)
+        self.documents = StagedDocuments()
         self.witness = Witness()
         self.watch = Reflector(self.client, PODS, clock=clock, entropy=entropy, namespace=NAMESPACE)
         self.watch.subscribe(self.witness.see)
@@ -114,7 +116,16 @@ class Stage:
         transport = FaultyTransport(self.sandbox.transport, Plan(rules), self.clock, self.entropy, process)
         inner = MemoryLedger(self.store, clock=self.clock, entropy=self.entropy)
         ledger = FaultyLedger(inner, SharedFate(process, fault))
-        given = Surroundings(KubeClient(transport), ledger, self.clock, self.entropy, name, self.mint, self.words)
+        given = Surroundings(
+            KubeClient(transport),
+            ledger,
+            self.clock,
+            self.entropy,
+            name,
+            self.mint,
+            self.words,
+            self.documents,
+        )
         mooring = Mooring(given)
         replica = Replica(mooring, process, transport, ledger, asyncio.create_task(mooring.run()))
         self.replicas.append(replica)

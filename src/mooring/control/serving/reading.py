@@ -37,9 +37,12 @@ class ServiceReadSide:
         self._watch = watch
         self._room = room
 
-    def services(self) -> list[ServiceReading]:
-        """All services, by namespace and name."""
-        return [self._read(service) for _, service in sorted(self._watch.services.items())]
+    def services(self, name: str = "") -> list[ServiceReading]:
+        """All services by namespace and name, or those of one name; `NotFound` when there is none of it."""
+        named = [one for key, one in sorted(self._watch.services.items()) if name in ("", key, one.name)]
+        if name and not named:
+            raise self._unknown(name)
+        return [self._read(service) for service in named]
 
     def service(self, namespace: str, name: str) -> ServiceReading:
         """One service, or `NotFound`."""
@@ -72,9 +75,12 @@ class ServiceReadSide:
     def _find(self, namespace: str, name: str) -> Service:
         service = self._watch.service(f"{namespace}/{name}")
         if service is None:
-            known = ", ".join(sorted(self._watch.services)) or "none"
-            raise NotFound(f"there is no service {namespace}/{name}", fix=f"services that exist: {known}")
+            raise self._unknown(f"{namespace}/{name}")
         return service
+
+    def _unknown(self, name: str) -> NotFound:
+        known = ", ".join(sorted(self._watch.services)) or "none"
+        return NotFound(f"there is no service {name}", fix=f"services that exist: {known}")
 
     def _read(self, service: Service) -> ServiceReading:
         """As its status says; but a status that nobody can read again is not to be believed."""

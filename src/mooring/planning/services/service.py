@@ -162,7 +162,7 @@ def _rolling(service: Service, rollout: Rollout) -> Verdict:
 
 def _serving(service: Service, desired: Desired) -> Verdict:
     if desired.image == service.spec.image:
-        return Verdict("Serving", "Serving", "")
+        return Verdict("Serving", "Serving", "every replica is ready, and its document answers")
     reason = f"{desired.image} serves; {service.spec.image} did not come up and was rolled back"
     return Verdict("Serving", "RolledBack", reason, patch_service(service, image="<IMAGE>"))
 

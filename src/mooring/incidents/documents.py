@@ -1,0 +1,32 @@
+"""What services on a stage answer: no sockets in virtual time, so their documents are told by address or by default."""
+
+import msgspec
+
+from mooring.control.serving.document import Question, read_answer
+from mooring.model.serving import Answer, Outcome
+
+_TITLED = {
+    "openapi": "3.1.0",
+    "info": {"title": "Staged", "version": "1"},
+    "paths": {"/things": {"get": {"summary": "All things", "responses": {"200": {"description": "things"}}}}},
+}
+DOCUMENT = read_answer(msgspec.json.encode(_TITLED))
+
+
+class StagedDocuments:
+    """Every service answers `DOCUMENT` at `/openapi.json` on the ports of `listens`, unless told otherwise."""
+
+    def __init__(self) -> None:
+        self.listens: frozenset[int] = frozenset({8080})
+        self.pages: dict[str, Answer] = {"/openapi.json": DOCUMENT}
+        self.asked: list[str] = []
+
+    async def ask(self, question: Question) -> Answer:
+        """As a service would."""
+        self.asked.append(question.url)
+        if question.port not in self.listens:
+            return Answer(Outcome.NOBODY_LISTENS, "the connection was refused")
+        return self.pages.get(question.path, Answer(Outcome.BAD_STATUS, "answered 404", 404))
+
+    async def close(self) -> None:
+        return None

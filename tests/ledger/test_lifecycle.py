@@ -33,6 +33,22 @@ async def test_running_without_a_payload_keeps_the_one_asked_with(world: World) 
     assert (await running(ledger, payload={"a": 1})).payload == {"a": 1}
 
 
+async def test_what_the_mint_made_joins_the_payload_asked_with_and_wins_where_both_speak(world: World) -> None:
+    ledger = await world.open()
+    claim = await claimed(ledger, payload={"command": ["make"], "token": "mine"})
+    minted = {"token": "minted", "nested": {"a": None}}
+    outcome = await ledger.claims.mark_running(claim.id, claim.epoch, now=NOW, payload=minted)
+    assert outcome.require().payload == {"command": ["make"], **minted}
+
+
+async def test_running_never_began_before_the_claim_did(world: World) -> None:
+    """A clock that is set back in between must not make a worker that ran look like one that never did."""
+    ledger = await world.open()
+    claim = await claimed(ledger)
+    started = (await ledger.claims.mark_running(claim.id, claim.epoch, now=after(-30))).require()
+    assert started.running_at == claim.claimed_at
+
+
 async def test_what_does_not_exist_is_said_to_be_missing(world: World) -> None:
     ledger = await world.open()
     outcomes = [
@@ -163,7 +179,8 @@ async def test_a_lost_worker_sends_a_retryable_claim_back_to_its_old_place(world
     back = outcome.require()
     assert outcome.verdict is Verdict.DONE
     assert (back.state, back.pod_uid, back.slot, back.rebinds) == (ClaimState.QUEUED, None, None, 1)
-    assert (back.heartbeat_at, back.running_at, back.queued_at) == (None, None, after(5))
+    assert (back.heartbeat_at, back.claimed_at, back.queued_at) == (None, None, after(5))
+    assert back.running_at == claim.running_at, "that it ran once stays known"
     assert back.epoch > claim.epoch
     assert [c.id for c in await ledger.claims.queue("ci", "linux")] == [claim.id, waiting.id]
     assert (await ledger.claims.heartbeat(claim.id, claim.epoch, now=NOW)).verdict is Verdict.STALE

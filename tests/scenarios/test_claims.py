@@ -170,6 +170,18 @@ def test_an_owner_over_the_limit_is_refused():
     play(scenario)
 
 
+def test_what_the_mint_makes_joins_what_the_claimer_sent():
+    async def scenario():
+        async with harbour() as world:
+            desk = world.start().mooring.desk
+            await world.pool(warm=1, max=1, mint={"url": "http://127.0.0.1:1/mint"})
+            await world.until_idle(1)
+            claim = await desk.claim(POOL, Wish("acme", payload={"command": ["make", "test"]}))
+            assert claim.payload == {"command": ["make", "test"], "secret": f"for {claim.id}"}
+
+    play(scenario)
+
+
 def test_a_mint_that_fails_returns_the_healthy_worker_at_once():
     async def scenario():
         async with harbour() as world:

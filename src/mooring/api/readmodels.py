@@ -131,6 +131,9 @@ def _audit_reading(record: AuditRecord) -> AuditReading:
     )
 
 
+_BEFORE_RUNNING = (ClaimState.QUEUED, ClaimState.CLAIMED)  # one that was queued again may have run before
+
+
 def read_claim(claim: Claim, position: int | None = None) -> ClaimReading:
     """A row as claimers see it."""
     worker = None
@@ -152,7 +155,7 @@ def read_claim(claim: Claim, position: int | None = None) -> ClaimReading:
         protected_until=claim.protected_until,
         created_at=claim.created_at,
         claimed_at=claim.claimed_at,
-        running_at=claim.running_at,
+        running_at=claim.running_at if claim.state not in _BEFORE_RUNNING else None,
         heartbeat_at=claim.heartbeat_at,
         ended_at=claim.ended_at,
         wait_until=claim.wait_until,

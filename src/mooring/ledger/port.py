@@ -73,7 +73,7 @@ class Claims(Protocol):
         payload: dict[str, Any] | None = None,
         announce: bool = False,
     ) -> Outcome:
-        """`claimed -> running`; a payload given here (from the mint) replaces the claim's.
+        """`claimed -> running`; a payload given here (from the mint) joins the claim's, and wins where both have a key.
 
         `announce` wakes Channel.DISPATCH with the pod's uid: its worker may poll at another replica.
         """
@@ -107,6 +107,7 @@ class Claims(Protocol):
         """Take the worker away and wait for another, at the old place in the queue, under a new epoch.
 
         A running claim only when it is `retryable` (else REFUSED). `wait_until` None waits without end.
+        `running_at` stays: its old worker may carry the stamp still, and has to be known as one that ran.
         """
         ...
 

@@ -101,8 +101,7 @@ def plan_stamped_has_claim(snapshot: ClaimsSnapshot) -> list[Act]:
         assert stamp is not None
         executing = snapshot.executing.get(worker.uid)
         idle = "the worker is not executing" if executing is False else ""
-        row = snapshot.stamped_claims.get(stamp.claim)
-        never_ran = row is None or row.running_at is None
+        never_ran = _never_ran(snapshot.stamped_claims.get(stamp.claim), stamp.epoch)
         remedy = Remedy.UNSTAMP if worker.ready and never_ran else Remedy.DELETE_WORKER
         # A stamp without a readable time has no age: it is kept, and told.
         age = (snapshot.now - stamp.stamped_at).total_seconds() if stamp.stamped_at else 0.0
@@ -207,6 +206,15 @@ def plan_account_has_pod(snapshot: ClaimsSnapshot) -> list[Act]:
         for account in snapshot.accounts
         if (account.namespace, account.name) not in present
     ]
+
+
+def _never_ran(row: Claim | None, epoch: int) -> bool:
+    """Whether the row proves that no work began under that epoch. One that moved on, or is gone, proves nothing."""
+    if row is None:
+        return False
+    if row.running_at is None:
+        return True
+    return row.epoch == epoch and row.claimed_at is not None and row.running_at < row.claimed_at
 
 
 def _age(now: datetime, since: datetime | None) -> float:

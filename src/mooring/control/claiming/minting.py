@@ -1,4 +1,4 @@
-"""The mint: a webhook that makes a worker's credentials when it is claimed. Its answer becomes the claim's payload."""
+"""The mint: a webhook that makes a worker's credentials when it is claimed. Its answer joins the claim's payload."""
 
 import json
 from typing import Any, Protocol

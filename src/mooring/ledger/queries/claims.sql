@@ -100,8 +100,8 @@ SELECT {claim}, CASE WHEN queued_at IS NOT NULL THEN pg_notify('mooring_claim', 
 -- NOTIFY makes commits wait for each other, so the way of an ordinary claim has none.
 WITH changed AS (
     UPDATE claims SET
-        state = 'running', running_at = $3, heartbeat_at = greatest(heartbeat_at, $3),
-        payload = coalesce($4::jsonb, payload)
+        state = 'running', running_at = greatest(claimed_at, $3), heartbeat_at = greatest(heartbeat_at, $3),
+        payload = coalesce(payload || $4::jsonb, $4::jsonb, payload)
     WHERE id = $1 AND epoch = $2 AND state = 'claimed'
     RETURNING {claim}
 )
@@ -160,8 +160,8 @@ SELECT {claim}, pg_notify('mooring_claim', id) FROM changed ORDER BY ticket
 WITH changed AS (
     UPDATE claims SET
         state = 'queued', previous_epoch = epoch, epoch = nextval('claim_epochs'), pod_name = NULL, pod_uid = NULL,
-        slot = NULL, address = '', protected_until = NULL, queued_at = $3, claimed_at = NULL, running_at = NULL,
-        heartbeat_at = NULL, rebinds = rebinds + 1, reason = $4, wait_until = $5
+        slot = NULL, address = '', protected_until = NULL, queued_at = $3, claimed_at = NULL, heartbeat_at = NULL,
+        rebinds = rebinds + 1, reason = $4, wait_until = $5
     WHERE id = $1 AND epoch = $2 AND (state = 'claimed' OR (state = 'running' AND retryable))
     RETURNING {claim}
 )

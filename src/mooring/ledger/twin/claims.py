@@ -105,10 +105,10 @@ class MemoryClaims:
         verdict = judge_write(claim, epoch, ClaimState.RUNNING)
         if claim is None or verdict is not Verdict.DONE:
             return Outcome(verdict, claim)
-        kept = claim.payload if payload is None else as_json(payload)
         running = replace(
-            claim, state=ClaimState.RUNNING, running_at=now, heartbeat_at=_later(claim.heartbeat_at, now), payload=kept
-        )
+            claim, state=ClaimState.RUNNING, running_at=_later(claim.claimed_at, now),
+            heartbeat_at=_later(claim.heartbeat_at, now), payload=_joined(claim.payload, as_json(payload)),
+        )  # fmt: skip
         if claim.queued_at:
             store.notify(Channel.CLAIM, claim.id)
         if announce:
@@ -177,7 +177,7 @@ class MemoryClaims:
             return Outcome(verdict, claim)
         queued = replace(
             claim, state=ClaimState.QUEUED, previous_epoch=claim.epoch, epoch=store.draw_epoch(), pod_name=None,
-            pod_uid=None, slot=None, address="", protected_until=None, queued_at=now, claimed_at=None, running_at=None,
+            pod_uid=None, slot=None, address="", protected_until=None, queued_at=now, claimed_at=None,
             heartbeat_at=None, rebinds=claim.rebinds + 1, reason=reason, wait_until=wait_until,
         )  # fmt: skip
         store.notify(Channel.QUEUE, f"{claim.namespace}/{claim.pool}")
@@ -343,3 +343,7 @@ def _matches(claim: Claim, which: ClaimFilter) -> bool:
 
 def _later(one: datetime | None, other: datetime) -> datetime:
     return other if one is None else max(one, other)
+
+
+def _joined(asked: dict[str, Any] | None, minted: dict[str, Any] | None) -> dict[str, Any] | None:
+    return minted if asked is None else {**asked, **(minted or {})}

@@ -1,0 +1,76 @@
+"""The rules between claims and workers, as tables: what is proven, what is only suspected, and what follows."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from mooring.model.claim import Claim, ClaimState
+from mooring.model.worker import Worker
+from mooring.planning.claims import ClaimsSnapshot, Remedy, plan_stamped_has_claim
+from tests.planning.fleets import NOW, stamped
+
+EPOCH = 7  # of the stamps that `stamped` makes
+
+
+def row(state: ClaimState, **changes: object) -> Claim:
+    """The claim behind the stamp of worker 1: bound a minute ago, and never running."""
+    base = Claim(
+        id="claim-1", namespace="runners", pool="linux", owner="acme", state=state, priority=0, idempotency_key=None,
+        request_hash="", epoch=EPOCH, previous_epoch=None, pod_name="linux-1", pod_uid="uid-1", slot=0, address="",
+        protected_until=None, ticket=1, retryable=False, rebinds=0, payload=None, delivered_epoch=None, ttl_seconds=60,
+        wait_until=None, created_at=ago(60), queued_at=None, claimed_at=ago(60), running_at=None, heartbeat_at=None,
+        ended_at=None, reason="",
+    )  # fmt: skip
+    return replace(base, **changes)
+
+
+def ago(seconds: float) -> datetime:
+    return NOW - timedelta(seconds=seconds)
+
+
+def leaked(behind: Claim | None, worker: Worker | None = None) -> ClaimsSnapshot:
+    """One worker that is stamped, and that no live claim holds."""
+    return ClaimsSnapshot(
+        NOW, (worker or stamped(1),), (), executing={"uid-1": False}, stamped_claims={"claim-1": behind}
+    )
+
+
+NEVER_RAN = row(ClaimState.FAILED)
+RAN = row(ClaimState.RELEASED, running_at=ago(50))
+RAN_AT_ONCE = row(ClaimState.RELEASED, running_at=ago(60))
+RAN_AND_QUEUED_AGAIN = row(ClaimState.QUEUED, epoch=EPOCH + 1, claimed_at=None, running_at=ago(50))
+RAN_AND_RUNS_ELSEWHERE = row(ClaimState.RUNNING, epoch=EPOCH + 2, pod_uid="uid-2", claimed_at=ago(9), running_at=ago(8))
+RAN_AND_BOUND_ELSEWHERE = row(ClaimState.CLAIMED, epoch=EPOCH + 2, claimed_at=ago(9), running_at=ago(50))
+RAN_ELSEWHERE_AND_FAILED_HERE = row(ClaimState.FAILED, claimed_at=ago(60), running_at=ago(500))
+MOVED_ON_WITHOUT_RUNNING = row(ClaimState.CLAIMED, epoch=EPOCH + 1, pod_uid="uid-2")
+
+
+@pytest.mark.parametrize(
+    ("behind", "remedy"),
+    [
+        (NEVER_RAN, Remedy.UNSTAMP),
+        (MOVED_ON_WITHOUT_RUNNING, Remedy.UNSTAMP),
+        (RAN_ELSEWHERE_AND_FAILED_HERE, Remedy.UNSTAMP),
+        (RAN, Remedy.DELETE_WORKER),
+        (RAN_AT_ONCE, Remedy.DELETE_WORKER),
+        (RAN_AND_QUEUED_AGAIN, Remedy.DELETE_WORKER),
+        (RAN_AND_RUNS_ELSEWHERE, Remedy.DELETE_WORKER),
+        (RAN_AND_BOUND_ELSEWHERE, Remedy.DELETE_WORKER),
+        (None, Remedy.DELETE_WORKER),
+    ],
+)
+def test_only_a_worker_that_provably_never_worked_returns_to_the_pool(behind: Claim | None, remedy: Remedy) -> None:
+    [act] = plan_stamped_has_claim(leaked(behind))
+    assert act.remedy is remedy
+
+
+def test_a_worker_that_is_not_ready_is_deleted_though_it_never_worked() -> None:
+    [act] = plan_stamped_has_claim(leaked(NEVER_RAN, stamped(1, ready=False)))
+    assert act.remedy is Remedy.DELETE_WORKER
+
+
+def test_silence_of_the_worker_is_no_second_proof() -> None:
+    snapshot = ClaimsSnapshot(NOW, (stamped(1),), (), stamped_claims={"claim-1": NEVER_RAN})
+    [act] = plan_stamped_has_claim(snapshot)
+    assert not all(act.proofs)

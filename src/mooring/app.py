@@ -20,7 +20,7 @@ from mooring.control.claiming.minting import Minter
 from mooring.control.claiming.ready import ReadyIndex
 from mooring.control.claiming.stamping import Stamper
 from mooring.control.claiming.waiting import Waiting
-from mooring.control.fleet import Fleet, is_fresh
+from mooring.control.fleet import Fleet
 from mooring.control.housekeeping import Housekeeping
 from mooring.control.leadership import Leadership
 from mooring.control.loop import ReconcileLoop
@@ -35,11 +35,11 @@ from mooring.control.remedies import Remedies
 from mooring.control.serving.document import Documents
 from mooring.control.serving.services import Services
 from mooring.control.switches import Switches
-from mooring.control.timeouts import Timeouts, assert_order
 from mooring.kube.client import KubeClient
 from mooring.kube.reflector import Reflector
 from mooring.ledger.port import Ledger
 from mooring.ledger.records import Channel, Wake
+from mooring.model.timeouts import Timeouts, assert_order
 
 COALESCE_SECONDS = 0.05
 NODE_COALESCE_SECONDS = 0.2
@@ -67,14 +67,14 @@ class Mooring:
         assert_order(timeouts)
         client, ledger, clock, entropy = given.client, given.ledger, given.clock, given.entropy
         self._timeouts = timeouts
-        self.fleet = Fleet(client, clock, entropy)
+        self.fleet = Fleet(client, clock, entropy, timeouts)
         self.switches = Switches(ledger, clock)
         self.leadership = Leadership(ledger, clock, timeouts, given.replica_id, given.address, __version__)
         self.quarantines = Quarantines(self.fleet, clock)
         self.reading = ReadSide(self.fleet, ledger, self.switches, self.quarantines)
         self._auditor = auditor = Auditor(ledger, clock, entropy, given.replica_id)
         self._pools = PoolReconciler(
-            client, ledger, self.fleet, self.quarantines, clock, entropy, auditor, self.switches.why_paused
+            client, ledger, self.fleet, self.quarantines, clock, entropy, auditor, self.switches.why_paused, timeouts
         )
         self._ready = ReadyIndex(self.fleet)
         stamper = Stamper(client, self.fleet, clock, self.switches.why_paused)
@@ -88,7 +88,7 @@ class Mooring:
         self.dispatching = Dispatching(ledger, self.fleet, ending, forgotten, given.activity, clock, given.replica_id)
         remedies = Remedies(client, ledger, stamper, ending, auditor, clock)
         self._reaping = Reaping(
-            client, ledger, self.fleet, self.switches, remedies, given.activity, self._may_act, clock
+            client, ledger, self.fleet, self.switches, remedies, given.activity, self._may_act, clock, timeouts
         )
         self._guard = Guard(
             client, ledger, self.fleet, self.switches, auditor, self._may_act, clock, timeouts.guard_period
@@ -193,4 +193,4 @@ def _length(reflector: Reflector[Any]) -> float:
 
 
 def _freshness(reflector: Reflector[Any]) -> float:
-    return float(is_fresh(reflector.health))
+    return float(reflector.health.fresh)

@@ -10,16 +10,16 @@ from typing import Any
 
 from mooring.clock import Clock, Entropy
 from mooring.control.karpenter import Karpenter
-from mooring.control.timeouts import WATCH_SILENCE_SECONDS
 from mooring.control.translation import node_from_view, pool_from_view, worker_from_pod
 from mooring.kube import views
 from mooring.kube.cache import Change
 from mooring.kube.client import KubeClient
-from mooring.kube.reflector import Reflector, ReflectorHealth
+from mooring.kube.reflector import Pace, Reflector
 from mooring.kube.resources import NODES, PODS, SERVICEACCOUNTS, WORKERPOOLS
 from mooring.model.names import POOL, WORKER
 from mooring.model.node import Node, NodeTemplate
 from mooring.model.pool import Placement, Pool
+from mooring.model.timeouts import Timeouts
 from mooring.model.worker import Worker
 from mooring.planning.placement import Placed, plan_placement
 
@@ -31,11 +31,14 @@ OnChange = Callable[[str, str], None]  # kind ("pool", "worker", "node", "nodepo
 class Fleet:
     """Caches, translated once per change, not once per look."""
 
-    def __init__(self, client: KubeClient, clock: Clock, entropy: Entropy) -> None:
-        self._pods = Reflector(client, PODS, clock=clock, entropy=entropy, label_selector=POOL)
-        self._nodes = Reflector(client, NODES, clock=clock, entropy=entropy)
-        self._pools = Reflector(client, WORKERPOOLS, clock=clock, entropy=entropy)
-        self._accounts = Reflector(client, SERVICEACCOUNTS, clock=clock, entropy=entropy, label_selector=WORKER)
+    def __init__(self, client: KubeClient, clock: Clock, entropy: Entropy, timeouts: Timeouts) -> None:
+        pace = watch_pace(timeouts)
+        self._pods = Reflector(client, PODS, clock=clock, entropy=entropy, pace=pace, label_selector=POOL)
+        self._nodes = Reflector(client, NODES, clock=clock, entropy=entropy, pace=pace)
+        self._pools = Reflector(client, WORKERPOOLS, clock=clock, entropy=entropy, pace=pace)
+        self._accounts = Reflector(
+            client, SERVICEACCOUNTS, clock=clock, entropy=entropy, pace=pace, label_selector=WORKER
+        )
         self.karpenter = Karpenter(client, clock, entropy)
         self._departed: dict[str, None] = {}  # uids of workers seen leaving, the latest last
         self._reflectors: dict[str, Reflector[Any]] = {
@@ -86,7 +89,7 @@ class Fleet:
     @property
     def fresh(self) -> bool:
         """Whether nothing destructive needs to fear an old view: synced, and no watch is silent or failing."""
-        return self.synced and all(is_fresh(reflector.health) for reflector in self._reflectors.values())
+        return self.synced and all(reflector.health.fresh for reflector in self._reflectors.values())
 
     @property
     def pod_version(self) -> int:
@@ -188,7 +191,6 @@ class Fleet:
             listener(kind, key)
 
 
-def is_fresh(health: ReflectorHealth) -> bool:
-    """Whether a cache follows its watch now."""
-    age = health.last_event_age_seconds
-    return health.watching and not health.last_error and age is not None and age < WATCH_SILENCE_SECONDS
+def watch_pace(timeouts: Timeouts) -> Pace:
+    """How patient the watches of a control plane are."""
+    return Pace(silence_seconds=timeouts.watch_silence, watch_seconds=(timeouts.watch_life, 2 * timeouts.watch_life))

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 import structlog
 
 from mooring.clock import Clock
-from mooring.control.timeouts import Timeouts
 from mooring.ledger.port import Ledger
 from mooring.ledger.records import Replica
 from mooring.model.errors import Unavailable
+from mooring.model.timeouts import Timeouts
 
 log = structlog.get_logger()
 

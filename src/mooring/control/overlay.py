@@ -4,8 +4,6 @@ from dataclasses import dataclass, field
 
 from mooring.planning.pools import InFlight
 
-EXPIRY_SECONDS = 300.0
-
 
 @dataclass(frozen=True, slots=True)
 class _Expectation:
@@ -21,14 +19,15 @@ class _PoolWrites:
 
 
 class Overlay:
-    """What was written, per pool, until the cache has caught up or five minutes have passed."""
+    """What was written, per pool, until the cache has caught up or so many seconds have passed."""
 
-    def __init__(self) -> None:
+    def __init__(self, expiry_seconds: float) -> None:
+        self._expiry_seconds = expiry_seconds
         self._pools: dict[str, _PoolWrites] = {}
 
     def created(self, pool: str, name: str, version: int, now: float) -> None:
         """A create was sent; `version` is the answer's resourceVersion."""
-        self._of(pool).creating[name] = _Expectation(version, now + EXPIRY_SECONDS)
+        self._of(pool).creating[name] = _Expectation(version, now + self._expiry_seconds)
 
     def expects(self, pool: str, name: str) -> bool:
         """Whether a create of that name is known and not seen yet."""
@@ -36,11 +35,11 @@ class Overlay:
 
     def deleted(self, pool: str, uid: str, version: int, now: float) -> None:
         """A delete was accepted."""
-        self._of(pool).deleting[uid] = _Expectation(version, now + EXPIRY_SECONDS)
+        self._of(pool).deleting[uid] = _Expectation(version, now + self._expiry_seconds)
 
     def taken(self, pool: str, name: str, now: float) -> None:
         """The name belongs to a pod that is not ours."""
-        self._of(pool).taken[name] = _Expectation(0, now + EXPIRY_SECONDS)
+        self._of(pool).taken[name] = _Expectation(0, now + self._expiry_seconds)
 
     def forget(self, pool: str) -> None:
         """The pool is gone."""

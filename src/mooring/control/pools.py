@@ -25,6 +25,7 @@ from mooring.ledger.port import Ledger
 from mooring.model.claim import Claim
 from mooring.model.errors import Unavailable
 from mooring.model.pool import Pool, PoolStatus, find_problems
+from mooring.model.timeouts import Timeouts
 from mooring.planning.actions import earliest
 from mooring.planning.pools import WARM_FLOOR, Backoff, PoolPlan, PoolSnapshot, plan_pool
 from mooring.planning.quarantine import plan_avoidance
@@ -67,6 +68,7 @@ class PoolReconciler:
         entropy: Entropy,
         auditor: Auditor,
         is_paused: Callable[[str], str],
+        timeouts: Timeouts,
     ) -> None:
         self._client = client
         self._ledger = ledger
@@ -75,7 +77,7 @@ class PoolReconciler:
         self._clock = clock
         self._entropy = entropy
         self._is_paused = is_paused
-        self._overlay = Overlay()
+        self._overlay = Overlay(timeouts.overlay_expiry)
         self._creation = WorkerCreation(client, self._overlay, clock)
         self._retirement = WorkerRetirement(client, auditor, self._overlay, clock)
         self._incarnation = ledger.incarnation.id

@@ -20,6 +20,7 @@ from mooring.ledger.port import Ledger
 from mooring.ledger.records import InvariantCheck, LiveClaims
 from mooring.model.claim import Claim
 from mooring.model.errors import MooringError
+from mooring.model.timeouts import Timeouts
 from mooring.model.worker import Worker
 from mooring.planning.claims import (
     Account,
@@ -55,13 +56,16 @@ class Rule:
     confirm_seconds: float
 
 
-RULES = (
-    Rule("claim-alive", plan_claim_alive, 5.0, 4.0),
-    Rule("claim-progresses", plan_claim_progresses, 5.0, 4.0),
-    Rule("claim-has-pod", plan_claim_has_pod, 5.0, 4.0),
-    Rule("stamped-has-claim", plan_stamped_has_claim, 60.0, 50.0),
-    Rule("account-has-pod", plan_account_has_pod, 60.0, 50.0),
-)
+def rules_of(timeouts: Timeouts) -> tuple[Rule, ...]:
+    """All of them. Two ticks are told apart though the second may come a little early."""
+    check, reap = timeouts.claim_check, timeouts.reap_period
+    return (
+        Rule("claim-alive", plan_claim_alive, check, check * 0.8),
+        Rule("claim-progresses", plan_claim_progresses, check, check * 0.8),
+        Rule("claim-has-pod", plan_claim_has_pod, check, check * 0.8),
+        Rule("stamped-has-claim", plan_stamped_has_claim, reap, reap * 0.8),
+        Rule("account-has-pod", plan_account_has_pod, reap, reap * 0.8),
+    )
 
 
 @dataclass(slots=True)
@@ -85,6 +89,7 @@ class Reaping:
         activity: Activity,
         may_act: Callable[[], bool],
         clock: Clock,
+        timeouts: Timeouts,
     ) -> None:
         self._client = client
         self._ledger = ledger
@@ -94,13 +99,15 @@ class Reaping:
         self._activity = activity
         self._may_act = may_act
         self._clock = clock
+        self._timeouts = timeouts
+        self._rules = rules_of(timeouts)
         self._incarnation = ledger.incarnation.id
         self._highest_epoch = 0
-        self._memories = {rule.id: _Memory() for rule in RULES}
+        self._memories = {rule.id: _Memory() for rule in self._rules}
 
     async def run(self) -> None:
         """Until cancelled. A failed read skips the tick; it never counts as absence."""
-        shortest = min(rule.period_seconds for rule in RULES)
+        shortest = min(rule.period_seconds for rule in self._rules)
         while True:
             if self._may_act():
                 try:
@@ -112,7 +119,7 @@ class Reaping:
     async def tick(self) -> None:
         """One look at the world, for every rule that is due."""
         started = self._clock.monotonic()
-        due = [rule for rule in RULES if started >= self._memories[rule.id].due_at]
+        due = [rule for rule in self._rules if started >= self._memories[rule.id].due_at]
         if not due:
             return
         workers = tuple(worker for of_pool in self._fleet.worker_pools.values() for worker in of_pool.values())
@@ -147,6 +154,7 @@ class Reaping:
             absent_pods=frozenset(c.pod_uid for c, gone in zip(homeless, absent, strict=True) if gone and c.pod_uid),
             departed_pods=self._fleet.departed,
             accounts=await self._accounts(workers),
+            timeouts=self._timeouts,
         )
 
     async def _row(self, claim_id: str) -> Claim | None:

@@ -61,6 +61,7 @@ class ReflectorHealth:
 
     synced: bool
     watching: bool
+    fresh: bool  # follows its watch now, without an error, and was told something not too long ago
     last_event_age_seconds: float | None  # of a list, an event or a bookmark
     last_error: str  # empty when things went well since
     relists: int
@@ -138,11 +139,13 @@ class Reflector(Generic[T]):
 
     @property
     def health(self) -> ReflectorHealth:
-        seen = self._last_event_at
+        age = None if self._last_event_at is None else self._clock.monotonic() - self._last_event_at
+        recent = age is not None and age < self._pace.silence_seconds
         return ReflectorHealth(
             synced=self.synced,
             watching=self._watching,
-            last_event_age_seconds=None if seen is None else self._clock.monotonic() - seen,
+            fresh=self._watching and not self._last_error and recent,
+            last_event_age_seconds=age,
             last_error=self._last_error,
             relists=max(0, self._lists - 1),
             reconnects=max(0, self._watches - 1),

@@ -12,12 +12,8 @@ from typing import Any
 
 from mooring.model.audit import Subject
 from mooring.model.claim import Claim, ClaimState
+from mooring.model.timeouts import Timeouts
 from mooring.model.worker import Worker
-
-STAMP_GRACE_SECONDS = 300.0
-POD_GRACE_SECONDS = 600.0
-PROGRESS_SECONDS = 300.0
-ACCOUNT_GRACE_SECONDS = 300.0
 
 
 class Remedy(StrEnum):
@@ -81,6 +77,7 @@ class ClaimsSnapshot:
     absent_pods: frozenset[str] = frozenset()  # uids proven gone by a live look
     departed_pods: frozenset[str] = frozenset()  # uids that this replica saw leave
     accounts: tuple[Account, ...] = ()
+    timeouts: Timeouts = Timeouts()
 
 
 def find_suspects(workers: Iterable[Worker], claims: Iterable[Claim]) -> list[Worker]:
@@ -113,7 +110,7 @@ def plan_stamped_has_claim(snapshot: ClaimsSnapshot) -> list[Act]:
                 reason=f"stamped for {stamp.owner or 'nobody'}, but no live claim holds it",
                 proofs=("the ledger has no live claim on this pod", idle),
                 age_seconds=age,
-                floor_seconds=STAMP_GRACE_SECONDS,
+                floor_seconds=snapshot.timeouts.reap_grace,
                 worker=worker,
                 facts={"claim": stamp.claim, "epoch": stamp.epoch, "executing": executing, "neverRan": never_ran},
             )
@@ -138,7 +135,7 @@ def plan_claim_has_pod(snapshot: ClaimsSnapshot) -> list[Act]:
                 reason=f"its worker {claim.pod_name} is gone",
                 proofs=("no worker with that uid is watched", proven),
                 age_seconds=_age(snapshot.now, claim.claimed_at),
-                floor_seconds=0.0 if seen_leaving else POD_GRACE_SECONDS,
+                floor_seconds=0.0 if seen_leaving else snapshot.timeouts.claim_lost_grace,
                 claim=claim,
                 facts={"pod": claim.pod_name, "uid": claim.pod_uid, "retryable": claim.retryable},
             )
@@ -156,12 +153,13 @@ def plan_claim_progresses(snapshot: ClaimsSnapshot) -> list[Act]:
             reason="it was claimed and never ran",
             proofs=("its state is still 'claimed'", "it was never marked running"),
             age_seconds=_age(snapshot.now, claim.claimed_at),
-            floor_seconds=PROGRESS_SECONDS,
+            floor_seconds=snapshot.timeouts.claim_progress,
             claim=claim,
             facts={"pod": claim.pod_name, "epoch": claim.epoch},
         )
         for claim in snapshot.claims
-        if claim.state is ClaimState.CLAIMED and _age(snapshot.now, claim.claimed_at) >= PROGRESS_SECONDS
+        if claim.state is ClaimState.CLAIMED
+        and _age(snapshot.now, claim.claimed_at) >= snapshot.timeouts.claim_progress
     ]
 
 
@@ -201,7 +199,7 @@ def plan_account_has_pod(snapshot: ClaimsSnapshot) -> list[Act]:
             reason="its worker is gone",
             proofs=("no worker of that name is watched", "a live look found no such pod" if account.pod_absent else ""),
             age_seconds=_age(snapshot.now, account.created_at),
-            floor_seconds=ACCOUNT_GRACE_SECONDS,
+            floor_seconds=snapshot.timeouts.reap_grace,
         )
         for account in snapshot.accounts
         if (account.namespace, account.name) not in present

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 from mooring.clock import Clock
+from mooring.model.timeouts import Timeouts
 from mooring.model.worker import Worker
-
-FRESH_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +16,9 @@ class _Word:
 class PolledActivity:
     """What workers said when they polled. Silence is not idleness: it is unknown."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, fresh_seconds: float = Timeouts().worker_word) -> None:
         self._clock = clock
+        self._fresh_seconds = fresh_seconds
         self._words: dict[str, _Word] = {}  # the oldest first
 
     def hear(self, pod_uid: str, *, executing: bool) -> None:
@@ -36,7 +36,7 @@ class PolledActivity:
         return None if word is None else word.executing
 
     def _forget_old(self) -> None:
-        oldest_fresh = self._clock.monotonic() - FRESH_SECONDS
+        oldest_fresh = self._clock.monotonic() - self._fresh_seconds
         while self._words:
             uid, word = next(iter(self._words.items()))
             if word.heard_at >= oldest_fresh:

@@ -6,7 +6,7 @@ from structlog.testing import capture_logs
 from mooring.clock import Entropy
 from mooring.kube.cache import Change
 from mooring.kube.client import KubeClient
-from mooring.kube.reflector import Reflector
+from mooring.kube.reflector import Pace, Reflector
 from mooring.kube.resources import PODS
 from mooring.sandbox.faults import (
     CutStream,
@@ -102,6 +102,15 @@ async def test_bookmarks_alone_keep_a_watch_alive() -> None:
             await world.clock.sleep(60)
             world.api.bookmark()
         assert world.reflector.health.silences == 0
+
+
+@in_virtual_time
+async def test_watches_that_end_in_good_order_show_that_nothing_was_missed() -> None:
+    async with World(pace=Pace(silence_seconds=10, watch_seconds=(4, 8))).synced() as world:
+        for _ in range(60):
+            await world.clock.sleep(1)
+            assert world.reflector.health.fresh
+        assert (world.reflector.health.silences, len(world.api.lists)) == (0, 1)
 
 
 @in_virtual_time

@@ -94,6 +94,7 @@ async def test_a_watch_that_stays_silent_keeps_its_error_and_age_visible() -> No
             ages.append(world.reflector.health.last_event_age_seconds)
         assert ages == sorted(ages)
         assert ages[-1] > 1100
+        assert not world.reflector.health.fresh
         assert world.reflector.health.silences == 8  # each left after 150 s, without a further wait
 
 

@@ -6,10 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from mooring.model.claim import Claim, ClaimState
+from mooring.model.timeouts import Timeouts
 from mooring.model.worker import Worker
 from mooring.planning.claims import ClaimsSnapshot, Remedy, plan_stamped_has_claim
 from tests.planning.fleets import NOW, stamped
 
+TIMEOUTS = Timeouts()
 EPOCH = 7  # of the stamps that `stamped` makes
 
 
@@ -32,7 +34,7 @@ def ago(seconds: float) -> datetime:
 def leaked(behind: Claim | None, worker: Worker | None = None) -> ClaimsSnapshot:
     """One worker that is stamped, and that no live claim holds."""
     return ClaimsSnapshot(
-        NOW, (worker or stamped(1),), (), executing={"uid-1": False}, stamped_claims={"claim-1": behind}
+        NOW, (worker or stamped(1),), (), TIMEOUTS, executing={"uid-1": False}, stamped_claims={"claim-1": behind}
     )
 
 
@@ -71,6 +73,6 @@ def test_a_worker_that_is_not_ready_is_deleted_though_it_never_worked() -> None:
 
 
 def test_silence_of_the_worker_is_no_second_proof() -> None:
-    snapshot = ClaimsSnapshot(NOW, (stamped(1),), (), stamped_claims={"claim-1": NEVER_RAN})
+    snapshot = ClaimsSnapshot(NOW, (stamped(1),), (), TIMEOUTS, stamped_claims={"claim-1": NEVER_RAN})
     [act] = plan_stamped_has_claim(snapshot)
     assert not all(act.proofs)

@@ -5,7 +5,6 @@ import contextlib
 
 from mooring.kube.resources import PODS, SERVICEACCOUNTS
 from mooring.ledger.records import AuditFilter
-from mooring.ledger.twin import MemoryLedger
 from mooring.model import names
 from mooring.model.claim import ClaimState, NewClaim, WorkerSlot
 from mooring.model.wish import Wish
@@ -21,7 +20,7 @@ async def _stamped(world: Harbour) -> set[str]:
 
 async def _leak(world: Harbour, count: int) -> None:
     """Stamps that no live claim stands behind, as a control plane killed in mid-dispatch leaves them."""
-    ledger = MemoryLedger(world.store, clock=world.clock, entropy=world.entropy)
+    ledger = world.ledger
     for pod in (await world.pods())[:count]:
         now, meta = world.clock.now(), pod.metadata
         new = NewClaim(id=world.entropy.uuid(), namespace=NAMESPACE, pool="linux", owner="ghost", ttl_seconds=60)

@@ -12,11 +12,12 @@ import structlog
 from mooring.cli.failures import FAILED
 from mooring.cli.output import Column, Format, Row, show
 from mooring.cli.replay_view import choose_view
-from mooring.incidents.catalogue import INCIDENTS, find_incidents
+from mooring.incidents.catalogue import EVERY, INCIDENTS, find_incidents
 from mooring.incidents.incident import Figure, Incident
 from mooring.incidents.running import Outcome, run_replay
 from mooring.model.errors import InvalidInput
 
+KUBERNETES = "kubernetes"
 FORMATS = (Format.TABLE, Format.JSON)
 _LIST = (
     Column("NAME", lambda row: row["name"]),
@@ -47,13 +48,18 @@ def run_replays(command: ReplayCommand) -> None:
     if not command.name:
         _show_list(command.output)
         return
-    incidents = find_incidents(command.name)
-    _refuse_real_clusters(command.cluster, incidents)
+    incidents = _choose(command)
     # The control plane's own log lines are the noise of an outage on purpose.
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     with choose_view(lines=command.output is Format.TABLE) as view:
         outcomes = [
-            run_replay(incident, only_unprotected=command.without_protection, seed=command.seed, seat=view.seat)
+            run_replay(
+                incident,
+                only_unprotected=command.without_protection,
+                seed=command.seed,
+                seat=view.seat,
+                real=command.cluster == KUBERNETES,
+            )
             for incident in incidents
         ]
     _show_outcomes(outcomes, incidents, command.output)
@@ -67,16 +73,20 @@ def run_replays(command: ReplayCommand) -> None:
 def _check(command: ReplayCommand) -> None:
     if command.output not in FORMATS:
         raise InvalidInput("--output", command.output.value, " or ".join(FORMATS))
-    if command.cluster not in ("sandbox", "kubernetes"):
+    if command.cluster not in ("sandbox", KUBERNETES):
         raise InvalidInput("--cluster", command.cluster, "sandbox or kubernetes")
 
 
-def _refuse_real_clusters(cluster: str, incidents: Sequence[Incident]) -> None:
-    """Hours of graces and time-outs pass in seconds of virtual time, which a real control plane does not have."""
-    if cluster == "sandbox":
-        return
-    named = ", ".join(incident.name for incident in incidents)
-    raise InvalidInput("--cluster", cluster, f"sandbox: {named} is sandbox only, as it watches hours of virtual time")
+def _choose(command: ReplayCommand) -> Sequence[Incident]:
+    """Hours of graces pass in seconds of virtual time; on a real control plane only some replays can hurry them."""
+    incidents = find_incidents(command.name)
+    if command.cluster != KUBERNETES:
+        return incidents
+    able = [incident for incident in incidents if incident.hurry is not None]
+    if not able or (command.name != EVERY and len(able) < len(incidents)):
+        named = ", ".join(incident.name for incident in incidents)
+        raise InvalidInput("--cluster", command.cluster, f"sandbox: {named} is sandbox only, as it needs virtual time")
+    return able
 
 
 def _show_list(form: Format) -> None:

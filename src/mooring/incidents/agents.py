@@ -43,18 +43,20 @@ class Agents:
             worker = mooring.fleet.worker(self._pool_key, uid)
             try:
                 if worker is not None:
-                    session = await mooring.dispatching.next_session(worker, POLL_SECONDS, executing=False)
+                    session = await mooring.dispatching.next_session(
+                        worker, self._stage.hurried(POLL_SECONDS), executing=False
+                    )
                     if session is not None:
                         await self._work(worker, session)
                     continue
             except (Crashed, MooringError):
                 pass  # nobody answers, or there is nothing more for this worker
-            await self._stage.clock.sleep(RETRY_SECONDS)
+            await self._stage.clock.sleep(self._stage.hurried(RETRY_SECONDS))
 
     async def _work(self, worker: Worker, session: Claim) -> None:
-        left = self._seconds_of(session)
+        left = self._stage.hurried(self._seconds_of(session))
         while left > 0:
-            step = min(left, BEAT_SECONDS)
+            step = min(left, self._stage.hurried(BEAT_SECONDS))
             await self._stage.clock.sleep(step)
             left -= step
             await self._tell(lambda desk: desk.heartbeat(worker, session.id, session.epoch))
@@ -66,6 +68,6 @@ class Agents:
             try:
                 await word(self._stage.replicas[-1].mooring.dispatching)
             except (Crashed, Unavailable):
-                await self._stage.clock.sleep(RETRY_SECONDS)
+                await self._stage.clock.sleep(self._stage.hurried(RETRY_SECONDS))
             else:
                 return

@@ -32,6 +32,7 @@ class Incident(ABC):
     title: ClassVar[str]
     story: ClassVar[str]
     protections: ClassVar[tuple[str, ...]]  # the invariants that are paused in the half without
+    hurry: ClassVar[float | None] = None  # how many times faster a real cluster plays it; None: virtual time only
 
     def nodes(self) -> Nodes:
         """What the cluster is made of."""

@@ -1,10 +1,12 @@
-"""Running a replay: each half in a world of its own, in virtual time, and a verdict over both."""
+"""Running a replay: each half in a world of its own, in virtual or in hurried real time, and a verdict over both."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from mooring.incidents.incident import Figures, Incident
-from mooring.incidents.stage import START, Audience, open_stage
+from mooring.incidents.stage import START, Audience, Stage, open_stage
+from mooring.model.errors import Refused
 from mooring.sandbox.virtual import run_virtual
 
 
@@ -32,23 +34,51 @@ class Outcome:
 
 
 def run_half(incident: Incident, *, protected: bool, seed: int, audience: Audience) -> Figures:
-    """One half, to its end. The same seed gives the same figures."""
+    """One half in virtual time, to its end. The same seed gives the same figures."""
 
     async def play() -> Figures:
         async with open_stage(seed, incident.nodes(), incident.script, audience) as stage:
-            if not protected:
-                await stage.pause(incident.protections)
-            return await incident.play(stage, protected)
+            return await _play(incident, stage, protected)
 
     return run_virtual(play, seed=seed, start=START)
 
 
+def run_real_half(incident: Incident, *, protected: bool, audience: Audience) -> Figures:
+    """One half on a real control plane, hurried as the incident allows."""
+    # What it starts (PostgreSQL, a Kubernetes control plane) is of no use to those who play in virtual time.
+    from mooring.incidents.real_stage import open_real_stage
+
+    hurry = incident.hurry
+    if hurry is None:
+        raise Refused(f"{incident.name} is sandbox only, as it needs virtual time", fix="play it on the sandbox")
+
+    async def play() -> Figures:
+        async with open_real_stage(hurry, incident.nodes(), incident.script, audience) as stage:
+            return await _play(incident, stage, protected)
+
+    return asyncio.run(play())
+
+
+async def _play(incident: Incident, stage: Stage, protected: bool) -> Figures:
+    if not protected:
+        await stage.pause(incident.protections)
+    return await incident.play(stage, protected)
+
+
 def run_replay(
-    incident: Incident, *, only_unprotected: bool, seed: int, seat: Callable[[Incident, bool], Audience]
+    incident: Incident,
+    *,
+    only_unprotected: bool,
+    seed: int,
+    seat: Callable[[Incident, bool], Audience],
+    real: bool = False,
 ) -> Outcome:
-    """Without, then with. `seat` gives the audience of a half."""
-    unprotected = run_half(incident, protected=False, seed=seed, audience=seat(incident, False))
-    protected = None
-    if not only_unprotected:
-        protected = run_half(incident, protected=True, seed=seed, audience=seat(incident, True))
-    return Outcome(incident.name, unprotected, protected)
+    """Without, then with. `seat` gives the audience of a half; `real` plays on a real control plane."""
+
+    def half(protected: bool) -> Figures:
+        audience = seat(incident, protected)
+        if real:
+            return run_real_half(incident, protected=protected, audience=audience)
+        return run_half(incident, protected=protected, seed=seed, audience=audience)
+
+    return Outcome(incident.name, half(False), None if only_unprotected else half(True))

@@ -1,14 +1,15 @@
-"""A whole world in virtual time: a sandbox cluster, a ledger in memory, and control planes that can be killed."""
+"""A whole world: a cluster, a ledger, and control planes that can be killed. `open_stage` makes it in virtual time."""
 
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from mooring.app import Mooring, Surroundings
 from mooring.cli.installing import install_crds
-from mooring.clock import Entropy, LoopClock
+from mooring.clock import Clock, Entropy, LoopClock
 from mooring.control.claiming.activity import PolledActivity
 from mooring.control.switches import Switches
 from mooring.incidents.cast import Mint, Witness, Words
@@ -19,8 +20,10 @@ from mooring.kube.reflector import Reflector
 from mooring.kube.resources import NAMESPACES, PODS, WORKERPOOLS
 from mooring.kube.views import Pod
 from mooring.ledger.faults import FaultyLedger
+from mooring.ledger.port import Ledger
 from mooring.ledger.twin import MemoryLedger, MemoryStore
 from mooring.model.errors import MooringError
+from mooring.model.timeouts import Timeouts
 from mooring.sandbox.actors.runtime.contract import ContainerRun
 from mooring.sandbox.actors.runtime.script import Script, scripts_from
 from mooring.sandbox.cluster import Nodes, Sandbox, virtual_sandbox
@@ -60,16 +63,29 @@ class Nobody:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a stage is built of. `open_ledger` gives each control plane its own way to the one ledger."""
+
+    sandbox: Sandbox
+    clock: Clock
+    entropy: Entropy
+    open_ledger: Callable[[], Ledger]
+    hurry: float = 1.0  # how many times shorter than in the story every wait and grace is
+
+
 class Stage:
     """The world and the hands to move it with."""
 
-    def __init__(self, sandbox: Sandbox, clock: LoopClock, entropy: Entropy, audience: Audience) -> None:
-        self.sandbox = sandbox
-        self.client: KubeClient = sandbox.client
-        self.clock = clock
-        self.entropy = entropy
-        self.store = MemoryStore()
-        self.ledger = MemoryLedger(self.store, clock=clock, entropy=entropy)
+    def __init__(self, setting: Setting, audience: Audience) -> None:
+        self.sandbox = setting.sandbox
+        self.client: KubeClient = setting.sandbox.client
+        self.clock = clock = setting.clock
+        self.entropy = entropy = setting.entropy
+        self.hurry = setting.hurry
+        self.timeouts = Timeouts().hurried(setting.hurry)
+        self.ledger = setting.open_ledger()
+        self._open_ledger = setting.open_ledger
         self.mint = Mint()
         self.words: PolledActivity = Words(clock)
         self.documents = StagedDocuments()
@@ -79,7 +95,17 @@ class Stage:
         self.replicas: list[Replica] = []
         self.gauges: dict[str, Callable[[], object]] = {}
         self._audience = audience
+        self._began = clock.monotonic()
         self._parts: list[asyncio.Task[None]] = []
+
+    @property
+    def seconds(self) -> float:
+        """Since the curtain rose."""
+        return self.clock.monotonic() - self._began
+
+    def hurried(self, seconds: float) -> float:
+        """A time of the story as it is played here."""
+        return seconds / self.hurry
 
     def enter(self, part: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Let somebody play along until the end, or until told to leave."""
@@ -102,20 +128,19 @@ class Stage:
 
     def narrate(self, text: str) -> None:
         """Tell the audience what happens."""
-        self._audience.told(self.clock.monotonic(), text)
+        self._audience.told(self.seconds, text)
 
     async def tick(self) -> None:
         """Show the gauges again and again, until cancelled."""
         while True:
-            self._audience.seen(self.clock.monotonic(), {name: read() for name, read in self.gauges.items()})
-            await self.clock.sleep(TICK_SECONDS)
+            self._audience.seen(self.seconds, {name: read() for name, read in self.gauges.items()})
+            await self.clock.sleep(self.hurried(TICK_SECONDS))
 
     def start(self, name: str = "a", rules: Sequence[Rule] = (), fault: LedgerFault = no_fault) -> Replica:
         """A control plane whose calls to the cluster suffer the rules, and those to the ledger the fault."""
         process = Process()
         transport = FaultyTransport(self.sandbox.transport, Plan(rules), self.clock, self.entropy, process)
-        inner = MemoryLedger(self.store, clock=self.clock, entropy=self.entropy)
-        ledger = FaultyLedger(inner, SharedFate(process, fault))
+        ledger = FaultyLedger(self._open_ledger(), SharedFate(process, fault))
         given = Surroundings(
             KubeClient(transport),
             ledger,
@@ -126,7 +151,7 @@ class Stage:
             self.words,
             self.documents,
         )
-        mooring = Mooring(given)
+        mooring = Mooring(given, self.timeouts)
         replica = Replica(mooring, process, transport, ledger, asyncio.create_task(mooring.run()))
         self.replicas.append(replica)
         return replica
@@ -157,7 +182,7 @@ class Stage:
         return (await self.client.list(PODS, NAMESPACE)).items
 
     async def until(self, holds: Callable[[], Awaitable[bool]], within: float, what: str) -> float:
-        """Wait in virtual time; answers how long it took."""
+        """Wait in the stage's time; answers how long it took."""
         started = self.clock.monotonic()
         while not await holds():
             if self.clock.monotonic() - started > within:
@@ -183,15 +208,24 @@ async def open_stage(
 ) -> AsyncIterator[Stage]:
     """The world, with its CRDs, one namespace and a witness; must be called in virtual time."""
     clock, entropy = LoopClock(START), Entropy(seed)
+    store = MemoryStore()
     async with virtual_sandbox(clock, entropy, nodes, scripts_from(scripts)) as sandbox:
-        stage = Stage(sandbox, clock, entropy, audience)
-        await install_crds(stage.client, clock)
-        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
-        await stage.client.create(NAMESPACES, namespace)
-        stage.enter(stage.watch.run())
-        stage.enter(stage.tick())
-        await stage.watch.wait_synced()
-        try:
+        setting = Setting(sandbox, clock, entropy, lambda: MemoryLedger(store, clock=clock, entropy=entropy))
+        async with raise_curtain(setting, audience) as stage:
             yield stage
-        finally:
-            await stage.close()
+
+
+@contextlib.asynccontextmanager
+async def raise_curtain(setting: Setting, audience: Audience) -> AsyncIterator[Stage]:
+    """A stage with the CRDs, one namespace and a witness in its cluster; at the end everybody leaves."""
+    stage = Stage(setting, audience)
+    await install_crds(stage.client, setting.clock)
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+    await stage.client.create(NAMESPACES, namespace)
+    stage.enter(stage.watch.run())
+    stage.enter(stage.tick())
+    await stage.watch.wait_synced()
+    try:
+        yield stage
+    finally:
+        await stage.close()

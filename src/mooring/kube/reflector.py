@@ -62,7 +62,7 @@ class ReflectorHealth:
     synced: bool
     watching: bool
     fresh: bool  # follows its watch now, without an error, and was told something not too long ago
-    last_event_age_seconds: float | None  # of a list, an event or a bookmark
+    last_event_age_seconds: float | None  # of a list, an event, a bookmark or the orderly end of a watch
     last_error: str  # empty when things went well since
     relists: int
     reconnects: int
@@ -230,6 +230,7 @@ class Reflector(Generic[T]):
         ended = self._clock.monotonic()
         if position == self._position and ended - began < _HASTY_WATCH_SECONDS:
             raise ConnectionFailed(f"the watch of {self._resource.plural} ended as soon as it began")
+        self._last_event_at = ended  # an orderly end comes after everything there was to tell
         self._backoff.reset()
 
     async def _follow(self, last_end: float, seconds: float) -> None:

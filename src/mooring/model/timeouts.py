@@ -32,7 +32,7 @@ class Timeouts:
     def hurried(self, times: float) -> "Timeouts":
         """Everything so many times shorter, in the same order: for replays against a cluster that has only real time.
 
-        Watches then end before they count as silent, as no API server sends bookmarks any faster.
+        Watches then end in good order before they count as silent, as no API server sends bookmarks any faster.
         """
         if times == 1:
             return self

@@ -72,12 +72,12 @@ class ClaimsSnapshot:
     now: datetime
     workers: tuple[Worker, ...]
     claims: tuple[Claim, ...]  # live ones
+    timeouts: Timeouts
     executing: Mapping[str, bool | None] = field(default_factory=dict)  # by pod uid; None and absent are unknown
     stamped_claims: Mapping[str, Claim | None] = field(default_factory=dict)  # rows behind suspicious stamps, by id
     absent_pods: frozenset[str] = frozenset()  # uids proven gone by a live look
     departed_pods: frozenset[str] = frozenset()  # uids that this replica saw leave
     accounts: tuple[Account, ...] = ()
-    timeouts: Timeouts = Timeouts()
 
 
 def find_suspects(workers: Iterable[Worker], claims: Iterable[Claim]) -> list[Worker]:

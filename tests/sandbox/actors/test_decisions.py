@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from mooring.model.fitting.selectors import compile_map
 from mooring.sandbox.actors.budgets import (
     Expectation,
     compute_status,
@@ -25,7 +26,6 @@ from mooring.sandbox.actors.node_health import (
 )
 from mooring.sandbox.actors.owned_pods import plan_claims
 from mooring.sandbox.actors.podgc import plan_cleaning
-from mooring.sandbox.actors.selectors import compile_map
 from mooring.sandbox.actors.taint_eviction import patience
 from tests.sandbox.actors.shapes import NOW, a_pod, ago, names
 

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from mooring.clock import Entropy
-from mooring.sandbox.actors.capacity import NodeState, state_of
-from mooring.sandbox.actors.fit import covers, judge
-from mooring.sandbox.actors.needs import pod_requests, read_needs
+from mooring.model.fitting.capacity import NodeState, state_of
+from mooring.model.fitting.matching import covers
+from mooring.model.fitting.needs import pod_requests, read_needs
+from mooring.model.fitting.surroundings import NO_NEIGHBOURS
+from mooring.model.fitting.volumes import read_volume
+from mooring.sandbox.actors.fit import judge
 from mooring.sandbox.actors.placement import Decision, Placement
-from mooring.sandbox.actors.surroundings import NO_NEIGHBOURS
-from mooring.sandbox.actors.volumes import read_volume
 from tests.sandbox.actors.scheduling_cases import CASES, Case, affinity, near, node, pod, taint
 
 Object = dict[str, Any]

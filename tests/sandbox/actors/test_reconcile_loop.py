@@ -6,10 +6,10 @@ from typing import Any
 
 from mooring.clock import LoopClock
 from mooring.model.errors import Unavailable
+from mooring.model.fitting.selectors import compile_map, compile_selector
 from mooring.sandbox.actors.loop import ReconcileLoop
 from mooring.sandbox.actors.own_writes import OwnWrites
 from mooring.sandbox.actors.selection import Selection
-from mooring.sandbox.actors.selectors import compile_map, compile_selector
 from mooring.sandbox.virtual import VirtualLoop, run_virtual
 
 START = datetime(2026, 3, 1, tzinfo=UTC)

@@ -11,6 +11,7 @@ from mooring.kube.errors import ObjectConflict
 from mooring.kube.resources import BUDGETS
 from mooring.kube.views.base import format_time
 from mooring.model.errors import NotFound
+from mooring.model.fitting.selectors import compile_selector
 from mooring.sandbox.actors.events import Broadcaster, Note, Weight
 from mooring.sandbox.actors.informers import BY_NAMESPACE, Informers
 from mooring.sandbox.actors.loop import ReconcileLoop
@@ -35,7 +36,6 @@ from mooring.sandbox.actors.pods import is_ready
 from mooring.sandbox.actors.rollout import scaled
 from mooring.sandbox.actors.scales import ScaleLookup
 from mooring.sandbox.actors.selection import Selection
-from mooring.sandbox.actors.selectors import compile_selector
 
 _DELETION_TIMEOUT = timedelta(minutes=2)
 _BUDGETS = BUDGETS.raw()

@@ -7,6 +7,7 @@ from mooring.kube.cache import Change
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import AlreadyExists, KubeError, ObjectNotFound
 from mooring.kube.resources import DEPLOYMENTS, REPLICASETS
+from mooring.model.fitting.selectors import compile_selector
 from mooring.sandbox.actors.events import Broadcaster, Note, Weight
 from mooring.sandbox.actors.informers import BY_CONTROLLER, BY_NAMESPACE, ORPHANS, Informers
 from mooring.sandbox.actors.loop import ReconcileLoop
@@ -56,7 +57,6 @@ from mooring.sandbox.actors.rollout_status import (
     next_progress_check,
     with_condition,
 )
-from mooring.sandbox.actors.selectors import compile_selector
 
 _DEPLOYMENTS = DEPLOYMENTS.raw()
 _SETS = REPLICASETS.raw()

@@ -15,7 +15,7 @@ from mooring.kube.errors import (
     TooManyRequests,
 )
 from mooring.kube.resources import NODES, PODS
-from mooring.sandbox.actors.fit import tolerates
+from mooring.model.fitting.matching import tolerates
 from mooring.sandbox.actors.objects import (
     Key,
     Object,

@@ -9,6 +9,7 @@ from mooring.kube.cache import Change
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import ObjectNotFound
 from mooring.kube.resources import ENDPOINTSLICES
+from mooring.model.fitting.selectors import compile_map
 from mooring.sandbox.actors.informers import BY_CONTROLLER, BY_NAMESPACE, Informers
 from mooring.sandbox.actors.loop import ReconcileLoop
 from mooring.sandbox.actors.objects import (
@@ -27,7 +28,6 @@ from mooring.sandbox.actors.objects import (
 from mooring.sandbox.actors.own_writes import OwnWrites
 from mooring.sandbox.actors.pods import is_finished, is_ready, node_name_of
 from mooring.sandbox.actors.selection import Selection
-from mooring.sandbox.actors.selectors import compile_map
 
 _CONTROLLER = "endpointslice-controller.k8s.io"
 _MANAGED_BY = "endpointslice.kubernetes.io/managed-by"

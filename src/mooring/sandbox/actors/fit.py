@@ -3,17 +3,14 @@
 The first filter that fails decides; only resources name several reasons at once.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mooring.sandbox.actors.capacity import NodeState
-from mooring.sandbox.actors.needs import PodNeeds
-from mooring.sandbox.actors.objects import Object
-from mooring.sandbox.actors.selectors import requirement_holds
-from mooring.sandbox.actors.surroundings import Surroundings
-from mooring.sandbox.actors.volumes import BoundVolume
-
-UNSCHEDULABLE_TAINT: Object = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+from mooring.model.fitting.capacity import NodeState
+from mooring.model.fitting.matching import UNSCHEDULABLE_TAINT, matches_any_term, matches_node, tolerates, untolerated
+from mooring.model.fitting.needs import PodNeeds
+from mooring.model.fitting.surroundings import Surroundings
+from mooring.model.fitting.volumes import BoundVolume
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,61 +42,12 @@ def judge(pod: PodNeeds, node: NodeState, around: Surroundings, volumes: Sequenc
     if lacking is not None:
         return lacking
     for volume in volumes:
-        if volume.terms is not None and not _any_term(volume.terms, node.name, node.labels):
+        if volume.terms is not None and not matches_any_term(volume.terms, node.name, node.labels):
             return Verdict(("node(s) didn't match PersistentVolume's node affinity",))
         if not volume.in_zone(node.labels):
             return Verdict(("node(s) had no available volume zone",))
     obstacle = around.obstacle(node.labels)
     return FITS if obstacle is None else Verdict((obstacle.reason,), obstacle.preemptible)
-
-
-def tolerates(tolerations: Iterable[Object], taint: Object) -> bool:
-    """Whether any toleration covers the taint."""
-    return any(covers(toleration, taint) for toleration in tolerations)
-
-
-def covers(toleration: Object, taint: Object) -> bool:
-    """Whether this toleration covers the taint: an empty effect or key means every one."""
-    if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
-        return False
-    if toleration.get("key") and toleration["key"] != taint["key"]:
-        return False
-    match toleration.get("operator") or "Equal":
-        case "Exists":
-            return True
-        case "Equal":
-            return bool(toleration.get("key")) and (toleration.get("value") or "") == (taint.get("value") or "")
-    return False
-
-
-def untolerated(tolerations: Sequence[Object], taints: Iterable[Object]) -> Object | None:
-    """The first taint that keeps the pod away."""
-    for taint in taints:
-        if taint.get("effect") in ("NoSchedule", "NoExecute") and not tolerates(tolerations, taint):
-            return taint
-    return None
-
-
-def matches_node(pod: PodNeeds, name: str, labels: Mapping[str, str]) -> bool:
-    """The pod's node selector and required node affinity."""
-    if any(labels.get(key) != value for key, value in pod.node_selector.items()):
-        return False
-    return pod.required_terms is None or _any_term(pod.required_terms, name, labels)
-
-
-def matches_term(term: Object, name: str, labels: Mapping[str, str]) -> bool:
-    """One node selector term: all expressions and fields; an empty term matches nothing."""
-    expressions: Sequence[Object] = term.get("matchExpressions") or ()
-    fields: Sequence[Object] = term.get("matchFields") or ()
-    if not expressions and not fields:
-        return False
-    return all(requirement_holds(one, labels) for one in expressions) and all(
-        requirement_holds(one, {"metadata.name": name}) for one in fields
-    )
-
-
-def _any_term(terms: Iterable[Object], name: str, labels: Mapping[str, str]) -> bool:
-    return any(matches_term(term, name, labels) for term in terms)
 
 
 def _judge_resources(pod: PodNeeds, node: NodeState) -> Verdict | None:

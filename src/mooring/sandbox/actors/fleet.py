@@ -11,13 +11,13 @@ from mooring.kube.client import KubeClient
 from mooring.kube.reflector import Reflector
 from mooring.kube.resources import NODES, PODS
 from mooring.model.errors import Conflict, MooringError, NotFound
+from mooring.model.fitting.needs import read_needs
 from mooring.sandbox.actors.events import EventRecorder
 from mooring.sandbox.actors.kubelet.admission import Rejection, check_admission
 from mooring.sandbox.actors.kubelet.kit import Kit
 from mooring.sandbox.actors.kubelet.machine import Machine, NodeTemplate
 from mooring.sandbox.actors.kubelet.node import NodeKeeper, Pulse
 from mooring.sandbox.actors.kubelet.pod import PodWorker, is_fresh
-from mooring.sandbox.actors.needs import read_needs
 from mooring.sandbox.actors.objects import Object, name_of, uid_of
 from mooring.sandbox.actors.pods import node_name_of
 from mooring.sandbox.actors.runtime.contract import Runtime

@@ -8,6 +8,7 @@ from mooring.kube.cache import Change
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import KubeError, ObjectNotFound
 from mooring.kube.resources import JOBS
+from mooring.model.fitting.selectors import compile_selector
 from mooring.sandbox.actors.events import Broadcaster
 from mooring.sandbox.actors.informers import BY_CONTROLLER, BY_NAMESPACE, Informers
 from mooring.sandbox.actors.job_backoff import Backoff
@@ -49,7 +50,6 @@ from mooring.sandbox.actors.objects import (
 )
 from mooring.sandbox.actors.own_writes import OwnWrites
 from mooring.sandbox.actors.owned_pods import OwnedPods
-from mooring.sandbox.actors.selectors import compile_selector
 
 # Pod events come in bunches; a Job is looked at once a second because of them.
 _BATCH_SECONDS = 1.0

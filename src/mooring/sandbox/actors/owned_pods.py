@@ -8,6 +8,7 @@ from mooring.clock import Clock
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import ApiError, KubeError, ObjectNotFound
 from mooring.kube.resources import PODS, Resource
+from mooring.model.fitting.selectors import Matcher
 from mooring.sandbox.actors.events import EventRecorder, Note, Weight
 from mooring.sandbox.actors.informers import BY_CONTROLLER, ORPHANS, Informers
 from mooring.sandbox.actors.objects import (
@@ -23,7 +24,6 @@ from mooring.sandbox.actors.objects import (
     uid_of,
 )
 from mooring.sandbox.actors.own_writes import OwnWrites
-from mooring.sandbox.actors.selectors import Matcher
 
 _PODS = PODS.raw()
 

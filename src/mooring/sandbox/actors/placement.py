@@ -4,14 +4,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mooring.clock import Entropy
-from mooring.sandbox.actors.capacity import NodeState
-from mooring.sandbox.actors.fit import Verdict, judge, matches_node, untolerated
-from mooring.sandbox.actors.needs import PodNeeds, Spread, required_node_names
+from mooring.model.fitting.capacity import NodeState
+from mooring.model.fitting.matching import matches_node, untolerated
+from mooring.model.fitting.needs import PodNeeds, Spread, required_node_names
+from mooring.model.fitting.surroundings import NO_NEIGHBOURS, NamespaceLabels, Surroundings, look_around
+from mooring.model.fitting.volumes import BoundVolume
+from mooring.sandbox.actors.fit import Verdict, judge
 from mooring.sandbox.actors.objects import Object, name_of
 from mooring.sandbox.actors.preemption import Preemption, no_node_message, plan_preemption
 from mooring.sandbox.actors.scoring import best_nodes
-from mooring.sandbox.actors.surroundings import NO_NEIGHBOURS, NamespaceLabels, Surroundings, look_around
-from mooring.sandbox.actors.volumes import BoundVolume
 
 NO_NODES = "no nodes available to schedule pods"
 _NO_CLAIMS = "no new claims to deallocate"

@@ -7,9 +7,9 @@ not counted again without them.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from mooring.sandbox.actors.capacity import NodeState
+from mooring.model.fitting.capacity import NodeState
+from mooring.model.fitting.needs import PodNeeds
 from mooring.sandbox.actors.fit import Verdict
-from mooring.sandbox.actors.needs import PodNeeds
 
 _NO_VICTIMS = "No preemption victims found for incoming pod"
 _NOT_HELPFUL = "Preemption is not helpful for scheduling"

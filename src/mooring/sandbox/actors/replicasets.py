@@ -10,6 +10,7 @@ from mooring.kube.client import KubeClient
 from mooring.kube.errors import KubeError
 from mooring.kube.resources import REPLICASETS
 from mooring.kube.views.base import format_time
+from mooring.model.fitting.selectors import compile_selector
 from mooring.sandbox.actors.events import Broadcaster
 from mooring.sandbox.actors.informers import BY_CONTROLLER, BY_NAMESPACE, Informers
 from mooring.sandbox.actors.loop import ReconcileLoop
@@ -30,7 +31,6 @@ from mooring.sandbox.actors.objects import (
 from mooring.sandbox.actors.own_writes import OwnWrites
 from mooring.sandbox.actors.owned_pods import OwnedPods
 from mooring.sandbox.actors.pods import available_in, is_active, is_leaving, is_ready, node_name_of, victims
-from mooring.sandbox.actors.selectors import compile_selector
 
 _SETS = REPLICASETS.raw()
 _MOST_PODS_A_SYNC = 500

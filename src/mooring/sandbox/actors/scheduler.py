@@ -13,9 +13,10 @@ from mooring.kube.cache import Change
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import KubeError, ObjectConflict, ObjectNotFound
 from mooring.kube.resources import PODS
+from mooring.model.fitting.needs import PodNeeds, read_needs
+from mooring.model.fitting.volumes import BoundVolume, read_volume
 from mooring.sandbox.actors.events import Broadcaster, Note, Weight
 from mooring.sandbox.actors.informers import Informers
-from mooring.sandbox.actors.needs import PodNeeds, read_needs
 from mooring.sandbox.actors.objects import (
     Key,
     Object,
@@ -33,7 +34,6 @@ from mooring.sandbox.actors.pod_conditions import set_pod_condition
 from mooring.sandbox.actors.pods import is_finished, node_name_of
 from mooring.sandbox.actors.preemption import Preemption, no_node_message
 from mooring.sandbox.actors.scheduling_queue import SchedulingQueue
-from mooring.sandbox.actors.volumes import BoundVolume, read_volume
 
 SCHEDULER_NAME = "default-scheduler"
 _LOOK_AGAIN_SECONDS = 300.0

@@ -6,10 +6,10 @@ free cpu and memory (1). Left out: balanced allocation and image locality.
 
 from collections.abc import Callable, Sequence
 
-from mooring.sandbox.actors.capacity import NodeState
-from mooring.sandbox.actors.fit import matches_term, tolerates
-from mooring.sandbox.actors.needs import ASSUMED_CPU, ASSUMED_MEMORY, NeighbourTerm, PodNeeds, Spread
-from mooring.sandbox.actors.surroundings import NamespaceLabels, count_spread
+from mooring.model.fitting.capacity import NodeState
+from mooring.model.fitting.matching import matches_term, tolerates
+from mooring.model.fitting.needs import ASSUMED_CPU, ASSUMED_MEMORY, NeighbourTerm, PodNeeds, Spread
+from mooring.model.fitting.surroundings import NamespaceLabels, count_spread
 
 _TAINTS, _NODE_AFFINITY, _POD_AFFINITY, _SPREAD = 3, 2, 2, 2
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
+from mooring.model.fitting.selectors import Matcher
 from mooring.sandbox.actors.objects import Key, Object, key_of, labels_of
-from mooring.sandbox.actors.selectors import Matcher
 
 
 class Selection:

@@ -7,8 +7,8 @@ from mooring.kube.cache import Change
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import ObjectNotFound
 from mooring.kube.resources import PODS
+from mooring.model.fitting.matching import covers
 from mooring.sandbox.actors.events import Broadcaster, Note
-from mooring.sandbox.actors.fit import covers
 from mooring.sandbox.actors.informers import BY_NODE, Informers
 from mooring.sandbox.actors.loop import ReconcileLoop
 from mooring.sandbox.actors.objects import Key, Object, is_terminating, key_of, name_of, namespace_of, spec_of, uid_of

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mooring.sandbox.actors.capacity import state_of
-from mooring.sandbox.actors.fit import matches_node
-from mooring.sandbox.actors.needs import PodNeeds
+from mooring.model.fitting.capacity import state_of
+from mooring.model.fitting.matching import matches_node
+from mooring.model.fitting.needs import PodNeeds
 from mooring.sandbox.actors.objects import Object
 
 _PODS = "pods"

@@ -5,6 +5,7 @@ from collections.abc import Coroutine
 from datetime import timedelta
 from typing import Any
 
+from mooring.model.fitting.needs import PodNeeds
 from mooring.sandbox.actors.kubelet.admission import Rejection
 from mooring.sandbox.actors.kubelet.backoff import go_duration
 from mooring.sandbox.actors.kubelet.container import LOST, Container, Terminated, Waiting, containers_of
@@ -15,7 +16,6 @@ from mooring.sandbox.actors.kubelet.machine import Machine
 from mooring.sandbox.actors.kubelet.plan import PodPlan, plan_pod, plan_stop
 from mooring.sandbox.actors.kubelet.run import Run
 from mooring.sandbox.actors.kubelet.status import PodFacts, compute_status
-from mooring.sandbox.actors.needs import PodNeeds
 from mooring.sandbox.actors.objects import (
     Object,
     is_terminating,

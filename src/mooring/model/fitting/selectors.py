@@ -1,9 +1,9 @@
 """Label selectors as objects carry them (`matchLabels`, `matchExpressions`) and as plain maps."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from mooring.sandbox.actors.objects import Object
-
+Object = dict[str, Any]
 Matcher = Callable[[Mapping[str, str]], bool]
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from mooring.sandbox.actors.capacity import NodeState
-from mooring.sandbox.actors.needs import NeighbourTerm, PodNeeds, Spread
+from mooring.model.fitting.capacity import NodeState
+from mooring.model.fitting.needs import NeighbourTerm, PodNeeds, Spread
 
 Topology = tuple[str, str]  # node label, value
 NamespaceLabels = Callable[[str], Mapping[str, str]]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mooring.sandbox.actors.objects import Object, labels_of, spec_of
+from mooring.model.fitting.selectors import Object
 
 ZONE_LABELS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 _SEVERAL_ZONES = "__"
@@ -23,8 +23,8 @@ class BoundVolume:
 
 def read_volume(volume: Object) -> BoundVolume:
     """The constraints of a PersistentVolume."""
-    required = (spec_of(volume).get("nodeAffinity") or {}).get("required")
-    labels = labels_of(volume)
+    required = ((volume.get("spec") or {}).get("nodeAffinity") or {}).get("required")
+    labels = (volume.get("metadata") or {}).get("labels") or {}
     return BoundVolume(
         terms=None if required is None else tuple(required.get("nodeSelectorTerms") or ()),
         zones=tuple((key, frozenset(labels[key].split(_SEVERAL_ZONES))) for key in ZONE_LABELS if key in labels),

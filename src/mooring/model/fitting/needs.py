@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from mooring.model.fitting.selectors import Matcher, Object, compile_selector, match_nothing
 from mooring.model.quantity import count_of
-from mooring.sandbox.actors.objects import Object, labels_of, name_of, namespace_of, spec_of, uid_of
-from mooring.sandbox.actors.selectors import Matcher, compile_selector, match_nothing
 
 Requests = Mapping[str, int]  # cpu in thousandths, everything else in its own unit
 HostPort = tuple[str, str, int]  # host address, protocol, port
@@ -67,6 +66,7 @@ class PodNeeds:
     preferred_anti_affinity: tuple[NeighbourTerm, ...]
     spreads: tuple[Spread, ...]
     claims: tuple[str, ...]
+    node_name: str = ""  # set from the start: the scheduler is not asked
 
     @property
     def looks_around(self) -> bool:
@@ -76,17 +76,18 @@ class PodNeeds:
 
 def read_needs(pod: Object) -> PodNeeds:
     """The needs of a pod as the API holds it."""
-    spec = spec_of(pod)
+    metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
+    namespace, labels = metadata.get("namespace", ""), metadata.get("labels") or {}
     affinity = spec.get("affinity") or {}
     node_affinity = affinity.get("nodeAffinity") or {}
     required = node_affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
     near = affinity.get("podAffinity") or {}
     far = affinity.get("podAntiAffinity") or {}
     return PodNeeds(
-        uid=uid_of(pod),
-        namespace=namespace_of(pod),
-        name=name_of(pod),
-        labels=labels_of(pod),
+        uid=metadata.get("uid", ""),
+        namespace=namespace,
+        name=metadata.get("name", ""),
+        labels=labels,
         priority=spec.get("priority") or 0,
         never_preempts=spec.get("preemptionPolicy") == "Never",
         requests=pod_requests(spec),
@@ -95,12 +96,13 @@ def read_needs(pod: Object) -> PodNeeds:
         node_selector=spec.get("nodeSelector") or {},
         required_terms=None if required is None else tuple(required.get("nodeSelectorTerms") or ()),
         preferred_terms=tuple(node_affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()),
-        affinity=tuple(_required_terms(near, pod)),
-        anti_affinity=tuple(_required_terms(far, pod)),
-        preferred_affinity=tuple(_preferred_terms(near, pod)),
-        preferred_anti_affinity=tuple(_preferred_terms(far, pod)),
-        spreads=tuple(_spreads(spec, labels_of(pod))),
+        affinity=tuple(_required_terms(near, namespace, labels)),
+        anti_affinity=tuple(_required_terms(far, namespace, labels)),
+        preferred_affinity=tuple(_preferred_terms(near, namespace, labels)),
+        preferred_anti_affinity=tuple(_preferred_terms(far, namespace, labels)),
+        spreads=tuple(_spreads(spec, labels)),
         claims=tuple(_claims(spec)),
+        node_name=spec.get("nodeName") or "",
     )
 
 
@@ -179,24 +181,24 @@ def _claims(spec: Object) -> Iterable[str]:
             yield claim["claimName"]
 
 
-def _required_terms(affinity: Object, pod: Object) -> Iterable[NeighbourTerm]:
+def _required_terms(affinity: Object, namespace: str, labels: Mapping[str, str]) -> Iterable[NeighbourTerm]:
     for term in affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or ():
-        yield _neighbour_term(term, pod, 0)
+        yield _neighbour_term(term, namespace, labels, 0)
 
 
-def _preferred_terms(affinity: Object, pod: Object) -> Iterable[NeighbourTerm]:
+def _preferred_terms(affinity: Object, namespace: str, labels: Mapping[str, str]) -> Iterable[NeighbourTerm]:
     for weighted in affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ():
-        yield _neighbour_term(weighted["podAffinityTerm"], pod, weighted["weight"])
+        yield _neighbour_term(weighted["podAffinityTerm"], namespace, labels, weighted["weight"])
 
 
-def _neighbour_term(term: Object, pod: Object, weight: int) -> NeighbourTerm:
+def _neighbour_term(term: Object, namespace: str, labels: Mapping[str, str], weight: int) -> NeighbourTerm:
     namespaces = frozenset(term.get("namespaces") or ())
     selector = term.get("namespaceSelector")
     if not namespaces and selector is None:
-        namespaces = frozenset((namespace_of(pod),))
+        namespaces = frozenset((namespace,))
     return NeighbourTerm(
         topology_key=term["topologyKey"],
-        selector=compile_selector(_with_label_keys(term, labels_of(pod))),
+        selector=compile_selector(_with_label_keys(term, labels)),
         namespaces=namespaces,
         namespace_selector=match_nothing if selector is None else compile_selector(selector),
         weight=weight,

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mooring.model.fitting.needs import ASSUMED_CPU, ASSUMED_MEMORY, HostPort, PodNeeds
+from mooring.model.fitting.selectors import Object
 from mooring.model.quantity import count_of
-from mooring.sandbox.actors.needs import ASSUMED_CPU, ASSUMED_MEMORY, HostPort, PodNeeds
-from mooring.sandbox.actors.objects import Object, labels_of, name_of, spec_of, status_of
 
 _EVERY_ADDRESS = "0.0.0.0"
 
@@ -27,13 +27,13 @@ class NodeState:
 
     def describe(self, node: Object) -> bool:
         """Take over the Node object; returns whether anything a pod could care about changed."""
-        spec = spec_of(node)
+        spec = node.get("spec") or {}
         before = (self.known, self.labels, self.taints, self.unschedulable, self.allocatable)
         self.known = True
-        self.labels = labels_of(node)
+        self.labels = (node.get("metadata") or {}).get("labels") or {}
         self.taints = tuple(spec.get("taints") or ())
         self.unschedulable = bool(spec.get("unschedulable"))
-        offered = status_of(node).get("allocatable") or {}
+        offered = (node.get("status") or {}).get("allocatable") or {}
         self.allocatable = {name: count_of(name, text) for name, text in offered.items()}
         return before != (self.known, self.labels, self.taints, self.unschedulable, self.allocatable)
 
@@ -81,7 +81,7 @@ class NodeState:
 
 def state_of(node: Object) -> NodeState:
     """A fresh state of a Node object, with no pods."""
-    state = NodeState(name_of(node))
+    state = NodeState(node["metadata"]["name"])
     state.describe(node)
     return state
 

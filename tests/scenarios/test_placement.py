@@ -88,3 +88,22 @@ def test_workers_that_wait_on_old_terms_are_made_again_when_the_taints_of_their_
             await world.until(replaced, 60, "the waiting worker gives way to one that runs")
 
     play(scenario)
+
+
+def test_a_pool_that_no_node_could_ever_take_says_what_would_help():
+    async def scenario():
+        async with harbour(nodes=2) as world:
+            world.start()
+            big = {"spec": {"containers": [{"name": "m", "image": "w", "resources": {"requests": {"cpu": "64"}}}]}}
+            await world.pool(warm=0, max=2, template=big)
+            await world.clock.sleep(5)
+            told = await schedulable(world)
+            assert (told["status"], told["reason"]) == ("False", "NoNodeFits")
+            assert "0/2 nodes are available: 2 Insufficient cpu." in told["message"]
+            assert "Fix: needs 64 CPU, largest free 8 CPU on node node-1" in told["message"]
+            small = {"spec": {"containers": [{"name": "m", "image": "w"}]}}
+            await world.change({"template": small})
+            await world.clock.sleep(5)
+            assert (await schedulable(world))["status"] == "True"
+
+    play(scenario)

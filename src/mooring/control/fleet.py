@@ -51,6 +51,7 @@ class Fleet:
         self._nodes_by_name: dict[str, Node] = {}
         self._pools_by_key: dict[str, Pool] = {}
         self._listeners: list[OnChange] = []
+        self.terrain = 0  # counts the changes of nodes and node pools
         self._worker_listeners: list[OnChange] = []
         self._pods.subscribe(self._on_pod)
         self._nodes.subscribe(self._on_node)
@@ -187,6 +188,7 @@ class Fleet:
         self._tell("pool", key)
 
     def _tell(self, kind: str, key: str) -> None:
+        self.terrain += kind in ("node", "nodepool")
         for listener in self._listeners:
             listener(kind, key)
 

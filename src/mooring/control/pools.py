@@ -13,7 +13,7 @@ from mooring.clock import Clock, Entropy
 from mooring.control.auditing import Auditor
 from mooring.control.creation import Creation, WorkerCreation
 from mooring.control.fleet import Fleet
-from mooring.control.manifests import spec_hash
+from mooring.control.manifests import spec_hash, worker_manifest
 from mooring.control.metrics import POOL_WORKERS
 from mooring.control.overlay import Overlay
 from mooring.control.quarantine import Quarantines
@@ -25,8 +25,11 @@ from mooring.ledger.port import Ledger
 from mooring.model.claim import Claim
 from mooring.model.errors import Unavailable
 from mooring.model.pool import Pool, PoolStatus, find_problems
+from mooring.model.preflight import Preflight
 from mooring.model.timeouts import Timeouts
 from mooring.planning.actions import earliest
+from mooring.planning.fit import plan_preflight
+from mooring.planning.placement import Placed
 from mooring.planning.pools import WARM_FLOOR, Backoff, PoolPlan, PoolSnapshot, plan_pool
 from mooring.planning.quarantine import plan_avoidance
 from mooring.planning.rails import World, compute_brakes
@@ -53,6 +56,14 @@ class _Written:
 
     status: PoolStatus
     version: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """Whether a worker finds a node at all: looked at again when the pool, its terms or the nodes change."""
+
+    of: tuple[str, Placed, int]
+    found: Preflight
 
 
 class PoolReconciler:
@@ -83,6 +94,7 @@ class PoolReconciler:
         self._incarnation = ledger.incarnation.id
         self._backoffs: dict[str, Backoff] = {}
         self._written: dict[str, _Written] = {}
+        self._fits: dict[str, _Fit] = {}
 
     async def reconcile(self, key: str) -> datetime | None:
         """One pass over one pool; answers when to look again."""
@@ -107,21 +119,34 @@ class PoolReconciler:
         present = frozenset([worker.name for worker in workers] + [worker.uid for worker in workers])
         nodes, closed = self._fleet.nodes, self._quarantines.closed()
         placed = self._fleet.place(pool.spec.placement)
+        placed = replace(placed, avoid=plan_avoidance(closed, nodes.values(), placed))
         snapshot = PoolSnapshot(
             now=self._clock.now(),
             pool=pool,
             spec_hash=spec_hash(pool),
             workers=workers,
             nodes=nodes,
-            placed=replace(placed, avoid=plan_avoidance(closed, nodes.values(), placed)),
+            placed=placed,
             claims=held.claims,
             queued=held.queued,
             in_flight=self._overlay.in_flight(pool.key, present, version, self._clock.monotonic()),
             backoff=self._backoffs.get(pool.key),
             quarantined={name: closed[node.uid] for name, node in nodes.items() if node.uid in closed},
             problems=find_problems(pool),
+            fit=self._fit(pool, placed),
         )
         return snapshot, held
+
+    def _fit(self, pool: Pool, placed: Placed) -> Preflight | None:
+        if placed.problem or find_problems(pool):
+            return None
+        of = (spec_hash(pool), placed, self._fleet.terrain)
+        known = self._fits.get(pool.key)
+        if known is None or known.of != of:
+            pod = worker_manifest(pool, pool.name, placed, self._incarnation)
+            found = plan_preflight(pod, self._fleet.nodes.values(), templates=self._fleet.node_templates)
+            known = self._fits[pool.key] = _Fit(of, found)
+        return known.found
 
     async def _read_ledger(self, pool: Pool) -> _Held:
         try:
@@ -192,6 +217,7 @@ class PoolReconciler:
         self._retirement.forget(key)
         self._backoffs.pop(key, None)
         self._written.pop(key, None)
+        self._fits.pop(key, None)
 
 
 def _count(pool: Pool, status: PoolStatus) -> None:

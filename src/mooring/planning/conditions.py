@@ -49,8 +49,13 @@ def _schedulable(snapshot: PoolSnapshot, workers: Sequence[ClassifiedWorker]) ->
     if snapshot.placed.problem:
         message = f"{snapshot.placed.problem}; {snapshot.placed.fix}"
         return Condition("Schedulable", "False", "NoPlacement", message, observed_generation=generation)
+    fit = snapshot.fit
+    advice = f" Fix: {fit.fix}" if fit is not None and fit.hopeless else ""
     held = [item for item in workers if item.why.code == "unschedulable"]
     if held:
-        message = f"{len(held)} worker(s) held Pending: {held[0].why.message}"
+        message = f"{len(held)} worker(s) held Pending: {held[0].why.message}{advice}"
         return Condition("Schedulable", "False", "Unschedulable", message, observed_generation=generation)
+    if fit is not None and advice:
+        message = f"{fit.sentence}{advice}"
+        return Condition("Schedulable", "False", "NoNodeFits", message, observed_generation=generation)
     return Condition("Schedulable", "True", "Scheduled", "no worker waits for a node", observed_generation=generation)

@@ -12,6 +12,7 @@ from math import ceil
 from mooring.model.claim import Claim
 from mooring.model.node import Node, Quarantine
 from mooring.model.pool import Pool, PoolStatus
+from mooring.model.preflight import Preflight
 from mooring.model.worker import ClassifiedWorker, Worker, WorkerState
 from mooring.planning.actions import CreateWorker, Reason, RetireWorker, earliest
 from mooring.planning.conditions import compute_conditions
@@ -58,6 +59,7 @@ class PoolSnapshot:
     backoff: Backoff | None = None
     quarantined: Mapping[str, Quarantine] = field(default_factory=dict)  # by node name
     problems: tuple[str, ...] = ()  # what is wrong with the spec
+    fit: Preflight | None = None  # of one more worker, on nodes as if they were empty
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,10 @@ class NeighbourTerm:
     namespace_selector: Matcher
     weight: int = 0
 
+    @property
+    def selects_namespaces(self) -> bool:
+        return self.namespace_selector is not match_nothing
+
     def covers(self, namespace: str, namespace_labels: Mapping[str, str], labels: Mapping[str, str]) -> bool:
         """Whether a pod in that namespace with those labels is meant."""
         if namespace not in self.namespaces and not self.namespace_selector(namespace_labels):

@@ -7,7 +7,6 @@ from typing import Any
 from mooring.clock import Clock, Entropy
 from mooring.control.part import OnChange
 from mooring.control.serving.translation import pod_from_view, rollout_from_view, service_from_view
-from mooring.control.timeouts import WATCH_SILENCE_SECONDS
 from mooring.kube import views
 from mooring.kube.cache import Change
 from mooring.kube.client import KubeClient
@@ -77,7 +76,7 @@ class ServiceWatch:
                 return f"the {name} cannot be read: {health.last_error}"
             if not health.synced:
                 return f"the {name} have not been read yet"
-            if (health.last_event_age_seconds or 0.0) >= WATCH_SILENCE_SECONDS:
+            if health.watching and not health.fresh:
                 return f"the watch of the {name} is silent"
         return ""
 

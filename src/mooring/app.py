@@ -35,6 +35,7 @@ from mooring.control.remedies import Remedies
 from mooring.control.serving.document import Documents
 from mooring.control.serving.services import Services
 from mooring.control.switches import Switches
+from mooring.control.warming.part import Warming
 from mooring.kube.client import KubeClient
 from mooring.kube.reflector import Reflector
 from mooring.ledger.port import Ledger
@@ -98,7 +99,10 @@ class Mooring:
         self.services = Services(
             client, self.fleet, given.documents, self._leads, self.switches.why_paused, clock, entropy
         )
-        self._parts: tuple[Part, ...] = (self.services,)
+        self.warming = Warming(
+            client, ledger, self.fleet, auditor, self.switches.why_paused, self._may_act, clock, entropy, timeouts
+        )
+        self._parts: tuple[Part, ...] = (self.services, self.warming)
         self.fleet.subscribe(self._on_change)
         self.fleet.subscribe_workers(self._ready.update)
         ledger.listen(Channel.QUEUE, self._on_queue)

@@ -152,6 +152,7 @@ class Dock:
                 desk=self.mooring.desk,
                 identity=self.mooring.identity,
                 dispatching=self.mooring.dispatching,
+                warming=self.mooring.warming,
                 switches=self.mooring.switches,
                 ledger=self.ledger,
                 readiness=self.mooring,

@@ -7,11 +7,14 @@ import msgspec
 
 from mooring.control.reading import InvariantReading, NodeReading, PoolReading, ReadSide, WorkerReading
 from mooring.control.serving.reading import DocumentUnavailable, ServiceReading, ServiceReadSide
+from mooring.control.warming.reading import WarmupReading, WarmupReadSide
+from mooring.control.warming.requests import Asked, WarmupRequests
 from mooring.ledger.records import AuditFilter, ClaimFilter
 from mooring.model.audit import AuditRecord
 from mooring.model.claim import Claim, ClaimState
 
 __all__ = [
+    "Asked",
     "AuditFilter",
     "AuditItems",
     "AuditReading",
@@ -25,6 +28,9 @@ __all__ = [
     "ReadSide",
     "ServiceReadSide",
     "ServiceReading",
+    "WarmupReadSide",
+    "WarmupReading",
+    "WarmupRequests",
     "WorkerReading",
     "read_audit",
     "read_claim",

@@ -28,6 +28,7 @@ from mooring.api.services import SERVICE_ROUTES
 from mooring.api.streaming import stream_events
 from mooring.api.switchboard import Switchboard
 from mooring.api.switching import pause_invariant, resume_invariant
+from mooring.api.warmups import WARMUP_ROUTES
 from mooring.clock import Clock, Entropy
 from mooring.control.claiming.desk import ClaimDesk
 from mooring.control.claiming.dispatching import Dispatching
@@ -35,6 +36,7 @@ from mooring.control.claiming.identity import WorkerIdentity
 from mooring.control.reading import ReadSide
 from mooring.control.serving.reading import ServiceReadSide
 from mooring.control.switches import Switches
+from mooring.control.warming.part import Warming
 from mooring.ledger.port import Ledger
 from mooring.model.errors import MooringError
 
@@ -57,6 +59,7 @@ class ApiParts:
     desk: ClaimDesk
     identity: WorkerIdentity
     dispatching: Dispatching
+    warming: Warming
     switches: Switches
     ledger: Ledger
     readiness: Readiness
@@ -74,6 +77,8 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
         "desk": parts.desk,
         "identity": parts.identity,
         "dispatching": parts.dispatching,
+        "warmups": parts.warming.reading,
+        "warmup_requests": parts.warming.requests,
         "switchboard": Switchboard(parts.switches, parts.ledger, parts.clock, parts.entropy, parts.hub),
         "ledger": parts.ledger,
         "readiness": parts.readiness,
@@ -98,6 +103,7 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
             *CLAIM_ROUTES,
             *DISPATCH_ROUTES,
             *SERVICE_ROUTES,
+            *WARMUP_ROUTES,
             stream_events,
             pause_invariant,
             resume_invariant,

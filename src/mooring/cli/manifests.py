@@ -22,6 +22,8 @@ CLUSTER_RULES: tuple[Body, ...] = (
         "resources": ["poddisruptionbudgets"],
         "verbs": ["get", "list", "watch", "create", "patch"],
     },
+    {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch", "create", "patch"]},
+    {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["get", "list", "watch", "create", "delete"]},
     {"apiGroups": ["karpenter.sh"], "resources": ["nodepools", "nodeclaims"], "verbs": ["get", "list", "watch"]},
     {
         "apiGroups": ["mooring.dev"],

@@ -67,6 +67,7 @@ async def run_process(
         desk=mooring.desk,
         identity=mooring.identity,
         dispatching=mooring.dispatching,
+        warming=mooring.warming,
         switches=mooring.switches,
         ledger=given.ledger,
         readiness=mooring,

@@ -50,6 +50,7 @@ INVARIANTS: tuple[Invariant, ...] = (
         "a warm Job's node exists with that UID, and its generation is current",
         "delete Job, re-plan",
         "debounce 60 s",
+        True,
     ),
     Invariant("leftover-jobs", "submission Jobs belong to a live submission", "delete, wait until gone", ""),
     Invariant("schedulable", "managed pods can schedule somewhere", "condition and explanation, no churn", "", True),

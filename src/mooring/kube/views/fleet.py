@@ -6,6 +6,7 @@ from mooring.kube.views.base import Condition, Object, View
 from mooring.model.evidence import Failure
 from mooring.model.pool import Placement, PoolSpec, PoolStatus
 from mooring.model.service import ServiceSpec, ServiceStatus
+from mooring.model.warmup import WarmupSpec, WarmupStatus
 
 RawObject = dict[str, Any]
 
@@ -15,50 +16,6 @@ class WorkerPool(Object, frozen=True):
 
     spec: PoolSpec = PoolSpec()
     status: PoolStatus = PoolStatus()
-
-
-class WarmupSpec(View, frozen=True):
-    """Which data goes to which nodes, and how it gets there."""
-
-    dataset: str = ""
-    generation: str = "1"
-    shards: int = 1
-    mode: str = "Shard"
-    placement: Placement = Placement()
-    image: str = ""
-    command: tuple[str, ...] = ()
-    args: tuple[str, ...] = ()
-    env: tuple[RawObject, ...] = ()
-    local_path: str = ""
-    verify: tuple[str, ...] = ()
-    attempts: int = 6
-    attempt_delay_seconds: int = 30
-    propagation_seconds: int = 60
-    fail_after_restarts: int = 5
-    deadline_seconds: int = 3600
-    memory_budget: str = ""
-
-
-class ShardStatus(View, frozen=True):
-    """Where a shard is, and how far."""
-
-    shard: int = 0
-    node: str = ""
-    node_uid: str = ""
-    job: str = ""
-    state: str = ""
-
-
-class WarmupStatus(View, frozen=True):
-    """How far a warmup is. `phase` is Pending, Warming, Ready, Stale or Failed."""
-
-    observed_generation: int = 0
-    phase: str = ""
-    nodes_ready: int = 0
-    nodes_total: int = 0
-    shards: tuple[ShardStatus, ...] = ()
-    failure: Failure | None = None
-    conditions: tuple[Condition, ...] = ()
 
 
 class Warmup(Object, frozen=True):

@@ -1,0 +1,1 @@
+"""Warmups: watches datasets, Jobs and their pods, and keeps every shard on a live node."""

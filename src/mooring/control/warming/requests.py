@@ -1,0 +1,68 @@
+"""What people ask of a Warmup: a forced re-warm, a closed circuit. The wish is written on the object, so it lasts."""
+
+from datetime import datetime
+
+import msgspec
+
+from mooring.clock import Entropy
+from mooring.control.auditing import DONE, Auditor, Result
+from mooring.control.warming.reading import find_warmup
+from mooring.control.warming.watch import WarmupWatch
+from mooring.kube.client import KubeClient
+from mooring.kube.resources import WARMUPS
+from mooring.model import names
+from mooring.model.audit import AuditOutcome, Subject
+from mooring.model.errors import Unavailable
+from mooring.model.warmup import Warmup
+
+
+class Asked(msgspec.Struct, frozen=True, rename="camel"):
+    """What was written down. `state` is pending, fired or done."""
+
+    id: str
+    state: str
+    fired_at: datetime | None = None
+
+
+class WarmupRequests:
+    """Writes requests; the reconciler finds and answers them, on whatever replica it runs."""
+
+    def __init__(self, client: KubeClient, watch: WarmupWatch, auditor: Auditor, entropy: Entropy) -> None:
+        self._client = client
+        self._watch = watch
+        self._auditor = auditor
+        self._entropy = entropy
+
+    async def rewarm(self, namespace: str, name: str, *, actor: str, reason: str) -> Asked:
+        """Fetch everything again, once, as soon as nodes are Ready. One that still waits is not doubled."""
+        warmup = find_warmup(self._watch, namespace, name)
+        fired = warmup.round
+        if warmup.rewarm_request and warmup.rewarm_request != fired:
+            return Asked(warmup.rewarm_request, "pending")
+        request = self._entropy.uuid()
+        await self._annotate(warmup, names.REWARM, request, "rewarm", actor, reason)
+        return Asked(request, "pending")
+
+    async def close_circuit(self, namespace: str, name: str, *, actor: str, reason: str) -> Asked:
+        """Try again now."""
+        warmup = find_warmup(self._watch, namespace, name)
+        request = self._entropy.uuid()
+        await self._annotate(warmup, names.CLOSE_CIRCUIT, request, "close-circuit", actor, reason)
+        return Asked(request, "pending")
+
+    async def _annotate(self, warmup: Warmup, key: str, value: str, action: str, actor: str, reason: str) -> None:
+        async def write() -> Result:
+            patch = {"metadata": {"uid": warmup.uid, "annotations": {key: value}}}
+            await self._client.merge_patch(WARMUPS, warmup.name, patch, warmup.namespace)
+            return DONE
+
+        outcome = await self._auditor.carry_out(
+            write,
+            actor=actor,
+            action=action,
+            subject=Subject("Warmup", warmup.namespace, warmup.name, warmup.uid),
+            reason=reason,
+            evidence={"request": value},
+        )
+        if outcome is not AuditOutcome.DONE:
+            raise Unavailable(f"the request could not be written on {warmup.key}", fix="ask again")

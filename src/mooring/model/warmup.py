@@ -1,0 +1,231 @@
+"""A Warmup: a dataset that is kept on the local disks of nodes, what its owner asked for, and what is so."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any, Literal
+
+import msgspec
+
+from mooring.model.errors import InvalidInput
+from mooring.model.evidence import Failure
+from mooring.model.pool import Placement
+from mooring.model.quantity import parse_quantity
+from mooring.model.why import Condition
+
+NODE_SHARE = Fraction(1, 2)  # of a node's memory, unless `memoryBudget` says otherwise
+
+
+class Phase(StrEnum):
+    """How far a Warmup is. `Stale` dominates every other."""
+
+    PENDING = "Pending"
+    WARMING = "Warming"
+    READY = "Ready"
+    STALE = "Stale"
+    FAILED = "Failed"
+
+
+class ShardState(StrEnum):
+    """How far one shard is on its node."""
+
+    WAITING = "waiting"
+    FETCHING = "fetching"
+    VERIFYING = "verifying"
+    DONE = "done"
+    FAILED = "failed"
+    STALE = "stale"  # warm once, on a node that is gone or under an order that is old
+
+
+class NodesVerdict(StrEnum):
+    """Whether there is room for every shard."""
+
+    OK = "ok"
+    NO_NODES = "no_nodes"
+    TOO_FEW_NODES = "too_few_nodes"
+    NODE_TOO_SMALL = "node_too_small"
+
+
+class WarmupSpec(msgspec.Struct, rename="camel", frozen=True):
+    """Which data goes to which nodes, and how it gets there."""
+
+    dataset: str = ""
+    generation: str = "1"
+    shards: int = 1
+    mode: Literal["Shard", "Broadcast"] = "Shard"
+    placement: Placement = msgspec.field(default_factory=Placement)
+    image: str = ""
+    command: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
+    env: tuple[dict[str, Any], ...] = ()
+    service_account: str = ""
+    local_path: str = ""
+    verify: tuple[str, ...] = ()
+    attempts: int = 6
+    attempt_delay_seconds: int = 30
+    propagation_seconds: int = 60
+    fail_after_restarts: int = 5
+    deadline_seconds: int = 3600
+    memory_budget: str = ""
+    size: str = ""
+
+
+class ShardStatus(msgspec.Struct, rename="camel", frozen=True):
+    """Where a shard is, and how far. `warm` is the generation that its node holds, whatever is being fetched."""
+
+    shard: int = 0
+    node: str = ""
+    node_uid: str = msgspec.field(default="", name="nodeUID")
+    job: str = ""
+    state: str = ""
+    progress: float = 0.0  # 0 to 1
+    warm: str = ""
+    restarts: int = 0
+    why: str = ""
+
+
+class Release(msgspec.Struct, rename="camel", frozen=True):
+    """What became of the last release of stale Jobs."""
+
+    status: str = ""  # ok, partial, aborted
+    dataset: str = ""
+    namespace: str = ""
+    deleted: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    at: datetime | None = None
+
+
+class TerminalFailure(msgspec.Struct, rename="camel", frozen=True):
+    """A Job that ended badly, counted once by its uid."""
+
+    job: str = ""
+    uid: str = ""
+    at: datetime | None = None
+    reason: str = ""
+
+
+class Circuit(msgspec.Struct, rename="camel", frozen=True):
+    """Open: too many Jobs failed, so nothing is tried until `openUntil` or until somebody closes it."""
+
+    state: str = "closed"
+    failures: tuple[TerminalFailure, ...] = ()
+    since: datetime | None = None  # failures before it do not count any more
+    open_until: datetime | None = None
+    closed_by: str = ""  # the request that closed it last
+
+    @property
+    def is_open(self) -> bool:
+        return self.state == "open"
+
+
+class Rewarm(msgspec.Struct, rename="camel", frozen=True):
+    """The last forced re-warm that fired: Jobs made under another id are stale."""
+
+    id: str = ""
+    fired_at: datetime | None = None
+    pending: str = ""  # a request that waits for nodes
+
+
+class AccessChange(msgspec.Struct, rename="camel", frozen=True):
+    """Since when the fetch has the permissions it has now."""
+
+    hash: str = ""
+    since: datetime | None = None
+
+
+class WarmupStatus(msgspec.Struct, rename="camel", frozen=True):
+    """`status` of a Warmup."""
+
+    observed_generation: int = 0
+    phase: str = ""
+    reason: str = ""
+    verdict: str = ""
+    nodes_ready: int = 0
+    nodes_total: int = 0
+    shards: tuple[ShardStatus, ...] = ()
+    failure: Failure | None = None
+    release: Release | None = None
+    circuit: Circuit | None = None
+    rewarm: Rewarm | None = None
+    access: AccessChange | None = None
+    waiting_since: datetime | None = None
+    conditions: tuple[Condition, ...] = ()
+
+
+class Warmup(msgspec.Struct, frozen=True):
+    """A Warmup as the cluster holds it."""
+
+    namespace: str
+    name: str
+    uid: str
+    generation: int
+    created_at: datetime
+    spec: WarmupSpec
+    status: WarmupStatus = WarmupStatus()
+    rewarm_request: str = ""
+    close_request: str = ""
+    terminating: bool = False
+    defects: tuple[str, ...] = ()  # fields that could not be read
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def round(self) -> str:
+        """The forced re-warm that Jobs have to belong to; empty before the first."""
+        return self.status.rewarm.id if self.status.rewarm else ""
+
+
+def check_spec(spec: WarmupSpec) -> list[InvalidInput]:
+    """Everything that is wrong with a Warmup, each naming its field."""
+    problems: list[InvalidInput] = []
+    if not spec.dataset:
+        problems.append(InvalidInput("spec.dataset", spec.dataset, "the dataset's name"))
+    bounds = {
+        "spec.shards": (spec.shards, 1, 1000),
+        "spec.attempts": (spec.attempts, 1, 100),
+        "spec.failAfterRestarts": (spec.fail_after_restarts, 1, 100),
+        "spec.deadlineSeconds": (spec.deadline_seconds, 1, 604_800),
+    }
+    for field, (value, low, high) in bounds.items():
+        if not low <= value <= high:
+            problems.append(InvalidInput(field, value, f"between {low} and {high}"))
+    if spec.local_path and (not spec.local_path.startswith("/") or ".." in spec.local_path.split("/")):
+        problems.append(InvalidInput("spec.localPath", spec.local_path, "an absolute path without .."))
+    for field, quantity in (("spec.memoryBudget", spec.memory_budget), ("spec.size", spec.size)):
+        try:
+            number = parse_quantity(quantity, field) if quantity else Fraction(1)
+        except InvalidInput as problem:
+            problems.append(problem)
+            continue
+        if number <= 0:
+            problems.append(InvalidInput(field, quantity, "more than nothing"))
+    return problems
+
+
+def find_problems(warmup: Warmup, older: Iterable[str] = ()) -> tuple[str, ...]:
+    """Why a Warmup must not be acted on; `older` are Warmups that hold the same dataset already."""
+    held = [f"dataset {warmup.spec.dataset!r} is warmed by {name} already: delete one of the two" for name in older]
+    return (*warmup.defects, *(str(problem) for problem in check_spec(warmup.spec)), *held)
+
+
+def shard_bytes(spec: WarmupSpec) -> int:
+    """How much memory a node needs for what it gets; 0 when the size is not known."""
+    if not spec.size:
+        return 0
+    whole = parse_quantity(spec.size)
+    return int(whole if spec.mode == "Broadcast" else whole / spec.shards)
+
+
+def fits(spec: WarmupSpec, memory_bytes: int) -> bool:
+    """Whether a node of that memory may hold a copy: within the budget, and the budget within the node."""
+    budget = memory_bytes * NODE_SHARE
+    if spec.memory_budget:
+        asked = parse_quantity(spec.memory_budget)
+        budget = memory_bytes * asked if asked <= 1 else asked
+        if budget > memory_bytes:
+            return False
+    return shard_bytes(spec) <= budget

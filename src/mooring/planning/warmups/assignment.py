@@ -1,0 +1,114 @@
+"""Shards to nodes: one shard a node, or every node; a shard stays where it is, and nothing moves without a reason."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from mooring.model.node import Node
+from mooring.model.warm_job import WarmJob
+from mooring.model.warmup import NodesVerdict, ShardStatus, Warmup
+from mooring.planning.warmups.nodes import Ground
+
+PATIENCE = timedelta(seconds=900)  # how long missing nodes are waited for, before the present ones are warmed
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Where each shard belongs. `homeless` shards have no node; `moved` ones leave a node that left them."""
+
+    homes: Mapping[int, Node]
+    wanted: int  # how many shards there are to place
+    verdict: NodesVerdict
+    message: str
+    homeless: tuple[int, ...] = ()
+    moved: frozenset[int] = field(default_factory=frozenset)
+    waiting_since: datetime | None = None
+    wake_at: datetime | None = None
+
+
+def plan_assignment(warmup: Warmup, jobs: Iterable[WarmJob], ground: Ground, load: Mapping[str, int]) -> Assignment:
+    """Decide where shards go. Too few or too small nodes are a verdict, never an error.
+
+    `load` is how many shards of other datasets each node holds, by uid: new shards go where there are fewest.
+    """
+    if warmup.spec.mode == "Broadcast":
+        return _broadcast(warmup, jobs, ground)
+    return _spread(warmup, jobs, ground, load)
+
+
+def _spread(warmup: Warmup, jobs: Iterable[WarmJob], ground: Ground, load: Mapping[str, int]) -> Assignment:
+    spec = warmup.spec
+    homes = _sticky(jobs, warmup.status.shards, ground, spec.shards)
+    roomy = {node.uid for node in ground.roomy}
+    taken = {node.uid for node in homes.values()}
+    free = sorted((n for n in ground.roomy if n.uid not in taken), key=lambda n: (load.get(n.uid, 0), n.name))
+    unplaced = [shard for shard in range(spec.shards) if shard not in homes]
+    leaving = [shard for shard, node in sorted(homes.items()) if node.uid not in roomy and ground.left(node)]
+    held = sum(not ground.left(node) for node in homes.values())
+    verdict, message = _judge_room(spec.shards, held + len(free), ground)
+    missing = len(unplaced) > len(free)
+    since = (warmup.status.waiting_since or ground.now) if missing else None
+    waits = since is not None and ground.now < since + PATIENCE
+    moved = set()
+    if not waits:
+        for shard in [*unplaced, *leaving]:
+            if not free:
+                break
+            homes[shard] = free.pop(0)
+            moved.add(shard)
+    return Assignment(
+        homes=homes,
+        wanted=spec.shards,
+        verdict=verdict,
+        message=message,
+        homeless=tuple(shard for shard in range(spec.shards) if shard not in homes),
+        moved=frozenset(moved & set(leaving)),
+        waiting_since=since,
+        wake_at=since + PATIENCE if since is not None and waits else None,
+    )
+
+
+def _broadcast(warmup: Warmup, jobs: Iterable[WarmJob], ground: Ground) -> Assignment:
+    """Every node gets everything; the number of a shard is then only a place in the list."""
+    homes = _sticky(jobs, warmup.status.shards, ground, None)
+    taken = {node.uid for node in homes.values()}
+    numbers = (number for number in range(len(homes) + len(ground.roomy)) if number not in homes)
+    for node in sorted((n for n in ground.roomy if n.uid not in taken), key=lambda n: n.name):
+        homes[next(numbers)] = node
+    verdict, message = _judge_room(max(1, len(ground.open)), len(homes), ground)
+    return Assignment(homes, len(homes), verdict, message)
+
+
+def _sticky(
+    jobs: Iterable[WarmJob], known: Iterable[ShardStatus], ground: Ground, shards: int | None
+) -> dict[int, Node]:
+    """Where shards are, as their Jobs say; without a Job, where they were last."""
+    homes: dict[int, Node] = {}
+    taken: set[str] = set()
+    by_job = [(job.shard, job.node, job.node_uid) for job in jobs if job.shard is not None and not job.deleting]
+    by_status = [(shard.shard, shard.node, shard.node_uid) for shard in known if shard.node_uid]
+    open_now = {node.uid for node in ground.open}
+    for index, places in enumerate((by_job, by_status)):
+        for number, name, uid in places:
+            node = ground.nodes.get(name)
+            if node is None or node.uid != uid or uid in taken or number in homes:
+                continue
+            if shards is not None and not 0 <= number < shards:
+                continue
+            if index == 1 and uid not in open_now:
+                continue  # nothing to come back to
+            homes[number] = node
+            taken.add(uid)
+    return homes
+
+
+def _judge_room(wanted: int, have: int, ground: Ground) -> tuple[NodesVerdict, str]:
+    if have >= wanted:
+        return NodesVerdict.OK, f"{have} node(s) for {wanted}"
+    if not ground.open and not have:
+        why = ground.placed.problem or "no node is Ready, schedulable and of the placement"
+        return NodesVerdict.NO_NODES, why
+    small = len(ground.open) - len(ground.roomy)
+    if have + small >= wanted:
+        return NodesVerdict.NODE_TOO_SMALL, f"{small} node(s) have too little memory for a shard"
+    return NodesVerdict.TOO_FEW_NODES, f"{wanted} node(s) are needed, {have} are there"

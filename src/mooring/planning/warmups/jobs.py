@@ -1,0 +1,65 @@
+"""Names and identities of warm Jobs: the same order for the same shard always gives the same name and hash."""
+
+import hashlib
+import re
+
+import msgspec
+
+from mooring.model.warmup import WarmupSpec
+
+FETCH, VERIFY, WARM = "fetch", "verify", "warm"  # the containers, in their order
+_LONGEST_STEM = 52  # of 63: "warm-", a dash, and up to five digits
+_LONGEST_LABEL = 63
+_STEM = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_DIGEST = re.compile(r"-[0-9a-f]{8}$")
+
+
+def job_name(dataset: str, shard: int) -> str:
+    """`warm-<dataset>-<NN>`; two datasets never share a name."""
+    return f"warm-{_unique(dataset, _STEM, _LONGEST_STEM, dataset.lower())}-{shard:02}"
+
+
+def dataset_label(dataset: str) -> str:
+    """The dataset as the value of a label."""
+    return _unique(dataset, _LABEL, _LONGEST_LABEL, dataset)
+
+
+def data_key(generation: str, round_id: str) -> str:
+    """The folder of one generation of the data: what is fetched next never overwrites what is in use."""
+    stem = _unique(generation, _LABEL, 40, generation)
+    return f"{stem}-{_digest(round_id)}" if round_id else stem
+
+
+def order_hash(spec: WarmupSpec) -> str:
+    """Changes exactly when Jobs made before are of an old order; how patiently they try does not count."""
+    parts = (
+        spec.dataset,
+        spec.shards,
+        spec.mode,
+        spec.image,
+        spec.command,
+        spec.args,
+        spec.env,
+        spec.service_account,
+        spec.local_path,
+        spec.verify,
+    )
+    return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()[:16]
+
+
+def access_hash(spec: WarmupSpec) -> str:
+    """Changes when the fetch may have got other permissions."""
+    return hashlib.sha256(msgspec.json.encode((spec.env, spec.service_account), order="sorted")).hexdigest()[:16]
+
+
+def _unique(name: str, allowed: re.Pattern[str], longest: int, folded: str) -> str:
+    """The name as it is if it can be, else its readable part and a digest; a name that ends like one gets one too."""
+    if len(name) <= longest and allowed.fullmatch(name) and not _DIGEST.search(name):
+        return name
+    readable = re.sub(r"[^A-Za-z0-9]+", "-", folded)[: longest - 9].strip("-")
+    return f"{readable}-{_digest(name)}" if readable else f"x-{_digest(name)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]

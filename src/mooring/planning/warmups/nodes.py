@@ -1,0 +1,82 @@
+"""Nodes as homes of shards: which are alive, which may take a shard, and which have been away for too long."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from mooring.model.node import Node, Taint
+from mooring.model.warmup import WarmupSpec, fits
+from mooring.planning.placement import Placed, plan_placement
+
+DEBOUNCE = timedelta(seconds=60)  # a short NotReady or cordon is not a rotation (node-rotation)
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """The nodes as one Warmup sees them. `open` may take a shard now, by name; `roomy` of them are large enough."""
+
+    now: datetime
+    nodes: Mapping[str, Node]
+    placed: Placed
+    open: tuple[Node, ...]
+    roomy: tuple[Node, ...]
+    unfit_since: Mapping[str, datetime] = field(default_factory=dict)  # by uid: NotReady, cordoned or draining
+    debounce: timedelta = DEBOUNCE
+
+    def live(self, name: str, uid: str) -> Node | None:
+        """The node of that name and uid, unless it has been NotReady for longer than a blink."""
+        node = self.nodes.get(name)
+        if node is None or node.uid != uid or (not node.ready and self.left(node)):
+            return None
+        return node
+
+    def left(self, node: Node) -> bool:
+        """Whether the node has been NotReady, cordoned or draining for longer than a blink."""
+        since = self.unfit_since.get(node.uid)
+        return since is not None and self.now - since >= self.debounce
+
+    def next_change(self) -> datetime | None:
+        """When the next blink becomes an absence."""
+        due = [since + self.debounce for since in self.unfit_since.values()]
+        return min((moment for moment in due if moment > self.now), default=None)
+
+
+def survey(
+    spec: WarmupSpec,
+    nodes: Mapping[str, Node],
+    unfit_since: Mapping[str, datetime],
+    now: datetime,
+    debounce: timedelta = DEBOUNCE,
+) -> Ground:
+    """Look at all nodes with the eyes of one Warmup; system nodes are never chosen."""
+    placed = plan_placement(spec.placement, nodes.values())
+    chosen = () if placed.problem else tuple(node for node in nodes.values() if _may_take(node, placed))
+    roomy = tuple(node for node in chosen if fits(spec, node.memory_bytes))
+    return Ground(now, nodes, placed, chosen, roomy, unfit_since, debounce)
+
+
+def is_unfit(node: Node) -> bool:
+    """Whether nothing new should go there now."""
+    return not node.ready or bool(node.draining_because)
+
+
+def _may_take(node: Node, placed: Placed) -> bool:
+    if node.is_system or is_unfit(node) or not placed.node_selector.items() <= node.labels.items():
+        return False
+    return all(_tolerated(taint, placed.tolerations) for taint in node.taints)
+
+
+def _tolerated(taint: Taint, tolerations: Iterable[Mapping[str, Any]]) -> bool:
+    if taint.effect == "PreferNoSchedule":
+        return True
+    return any(_tolerates(toleration, taint) for toleration in tolerations)
+
+
+def _tolerates(toleration: Mapping[str, Any], taint: Taint) -> bool:
+    if toleration.get("effect") not in (None, "", taint.effect):
+        return False
+    key = toleration.get("key") or ""
+    if toleration.get("operator") == "Exists":
+        return key in ("", taint.key)
+    return bool(key == taint.key and (toleration.get("value") or "") == taint.value)

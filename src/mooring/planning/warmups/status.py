@@ -1,0 +1,141 @@
+"""What a Warmup says of itself: the state of every shard, the phase over all of them, and why."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from mooring.model.warm_job import WarmJob, WarmPod
+from mooring.model.warmup import Circuit, Phase, ShardState, ShardStatus, Warmup
+from mooring.model.why import Condition, merge_conditions
+from mooring.planning.warmups.assignment import Assignment
+from mooring.planning.warmups.jobs import FETCH, VERIFY, job_name
+from mooring.planning.warmups.nodes import Ground
+from mooring.planning.warmups.staleness import ReleaseJob, Staleness
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Everything that the state of a shard depends on."""
+
+    warmup: Warmup
+    ground: Ground
+    assignment: Assignment
+    jobs: Mapping[str, WarmJob]  # by name, without those in deletion
+    stale: Mapping[str, ReleaseJob]  # by name
+    pods: Mapping[str, WarmPod]  # by the Job's uid
+    progress: Mapping[str, float]  # by the Job's uid
+    taken: Mapping[str, str]  # names that others hold, and why nothing is done about it
+    held_because: str  # why no Job is made now; empty when they are
+
+
+def compute_shards(scene: Scene) -> tuple[ShardStatus, ...]:
+    """The state of every shard."""
+    known = {shard.shard: shard for shard in scene.warmup.status.shards}
+    numbers = range(scene.assignment.wanted) if scene.warmup.spec.mode == "Shard" else sorted(scene.assignment.homes)
+    return tuple(_shard(scene, number, known.get(number, ShardStatus(shard=number))) for number in numbers)
+
+
+def _shard(scene: Scene, number: int, before: ShardStatus) -> ShardStatus:
+    name = job_name(scene.warmup.spec.dataset, number)
+    job = scene.jobs.get(name)
+    warm = _warm_generation(scene, number, job, before)
+    if job is None:
+        return _without_job(scene, number, name, before, warm)
+    state, why = _judge(scene, job)
+    pod = scene.pods.get(job.uid)
+    fetched = scene.progress.get(job.uid, before.progress if before.state == ShardState.FETCHING else 0.0)
+    progress = {ShardState.DONE: 1.0, ShardState.VERIFYING: 1.0, ShardState.FETCHING: fetched}.get(state, 0.0)
+    return ShardStatus(
+        shard=number,
+        node=job.node,
+        node_uid=job.node_uid,
+        job=name,
+        state=state.value,
+        progress=progress,
+        warm=warm,
+        restarts=pod.restarts if pod else 0,
+        why=why,
+    )
+
+
+def _without_job(scene: Scene, number: int, name: str, before: ShardStatus, warm: str) -> ShardStatus:
+    home = scene.assignment.homes.get(number)
+    gone = bool(before.node_uid) and scene.ground.live(before.node, before.node_uid) is None
+    lost = before.state == ShardState.STALE or (gone and before.state == ShardState.DONE)
+    because = scene.taken.get(name) or scene.held_because or ("" if home else scene.assignment.message)
+    if lost:
+        why = f"it was on {before.node}" + (f"; {because}" if because else "")
+        state = ShardState.STALE
+    else:
+        why, state = because or "its Job is about to be made", ShardState.WAITING
+    node, uid = (home.name, home.uid) if home else (before.node, before.node_uid) if lost else ("", "")
+    return ShardStatus(shard=number, node=node, node_uid=uid, job=name, state=state.value, warm=warm, why=why)
+
+
+def _judge(scene: Scene, job: WarmJob) -> tuple[ShardState, str]:
+    release = scene.stale.get(job.name)
+    if release is not None:
+        failed = release.staleness is Staleness.FAILED
+        return (ShardState.FAILED if failed else ShardState.STALE), release.reason
+    if job.name in scene.taken:
+        return ShardState.WAITING, scene.taken[job.name]
+    if scene.ground.live(job.node, job.node_uid) is None:
+        return ShardState.STALE, f"its node {job.node} has not been Ready for more than a minute"
+    if job.complete:
+        return ShardState.DONE, ""
+    pod = scene.pods.get(job.uid)
+    if pod is None:
+        return ShardState.WAITING, "its pod is not there yet"
+    if pod.restarts >= scene.warmup.spec.fail_after_restarts:
+        return ShardState.FAILED, f"{pod.failing} was restarted {pod.restarts} times"
+    if pod.container == FETCH and (pod.running or pod.restarts):
+        again = f"tried again, {pod.restarts} restart(s) so far" if pod.restarts else ""
+        return ShardState.FETCHING, again
+    if pod.container == FETCH or not pod.container:
+        return ShardState.WAITING, pod.waiting or "its pod starts"
+    return ShardState.VERIFYING, "" if pod.container != VERIFY or not pod.restarts else "the content was wrong"
+
+
+def _warm_generation(scene: Scene, number: int, job: WarmJob | None, before: ShardStatus) -> str:
+    """What the shard's node holds. It outlives the Job that brought it: the next generation has a folder of its own."""
+    if job is not None and job.complete and scene.ground.live(job.node, job.node_uid) is not None:
+        return job.generation
+    home = scene.assignment.homes.get(number)
+    stays = home is not None and home.uid == before.node_uid
+    if before.warm and stays and scene.ground.live(before.node, before.node_uid) is not None:
+        return before.warm
+    return ""
+
+
+def compute_phase(
+    shards: Sequence[ShardStatus], assignment: Assignment, circuit: Circuit, working: bool
+) -> tuple[Phase, str]:
+    """The phase, and the sentence that explains it."""
+    counts = Counter(shard.state for shard in shards)
+    ready = sum(bool(shard.warm) for shard in shards)
+    told = f"{ready} of {len(shards)} shards are warm"
+    whys = sorted({shard.why for shard in shards if shard.why and shard.state != ShardState.DONE})
+    because = f": {'; '.join(whys[:3])}" if whys else ""
+    if counts[ShardState.STALE]:
+        return Phase.STALE, told + because
+    if circuit.is_open and circuit.open_until is not None:
+        until = circuit.open_until.strftime("%H:%M:%SZ")
+        return Phase.FAILED, f"the circuit is open until {until}, too many Jobs failed; {told}{because}"
+    if counts[ShardState.FAILED]:
+        return Phase.FAILED, told + because
+    if shards and counts[ShardState.DONE] == len(shards) and not assignment.homeless:
+        return Phase.READY, told
+    return (Phase.WARMING if working else Phase.PENDING), told + because if shards else assignment.message
+
+
+def compute_conditions(
+    warmup: Warmup, phase: Phase, reason: str, problems: Sequence[str], now: str
+) -> tuple[Condition, ...]:
+    """Valid and Ready, with transition times kept while nothing changed."""
+    generation = warmup.generation
+    valid = Condition("Valid", "True", "Accepted", "the spec is valid", observed_generation=generation)
+    if problems:
+        valid = Condition("Valid", "False", "InvalidSpec", "; ".join(problems), observed_generation=generation)
+    held = "True" if phase is Phase.READY else "False"
+    ready = Condition("Ready", held, phase.value, reason, observed_generation=generation)
+    return merge_conditions(warmup.status.conditions, (valid, ready), now)

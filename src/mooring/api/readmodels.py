@@ -1,5 +1,6 @@
 """The read models: what routes answer with and pages are made of. Pages know nothing else."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -26,6 +27,7 @@ __all__ = [
     "NodeReading",
     "PoolReading",
     "ReadSide",
+    "Readings",
     "ServiceReadSide",
     "ServiceReading",
     "WarmupReadSide",
@@ -36,6 +38,14 @@ __all__ = [
     "read_claim",
     "read_claims",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """Every read side there is; pages take what they show."""
+
+    fleet: ReadSide
+    services: ServiceReadSide
 
 
 class AuditReading(msgspec.Struct, frozen=True, rename="camel"):

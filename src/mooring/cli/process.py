@@ -13,6 +13,7 @@ import structlog
 from mooring.api.auth import Access
 from mooring.api.events import EventHub
 from mooring.api.hosting import HttpHost
+from mooring.api.readmodels import Readings
 from mooring.api.server import ApiParts, build_api
 from mooring.app import Mooring, Surroundings
 from mooring.dashboard.live import LiveViews
@@ -61,7 +62,7 @@ async def run_process(
     mooring = Mooring(given)
     hub = EventHub(given.clock)
     mooring.subscribe(hub.publish)
-    live = LiveViews(hub, mooring.reading)
+    live = LiveViews(hub, Readings(mooring.reading, mooring.services.reading))
     parts = ApiParts(
         reading=mooring.reading,
         desk=mooring.desk,

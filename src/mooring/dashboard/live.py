@@ -7,7 +7,8 @@ import msgspec
 import structlog
 
 from mooring.api.events import EventHub
-from mooring.api.readmodels import ReadSide
+from mooring.api.readmodels import Readings
+from mooring.dashboard.service_views import services_fragments
 from mooring.dashboard.views import (
     Fragments,
     Selection,
@@ -20,11 +21,12 @@ from mooring.model.errors import InvalidInput, MooringError
 
 log = structlog.get_logger()
 
-RENDERERS: dict[str, Callable[[ReadSide, Selection], Awaitable[Fragments]]] = {
-    "fleet": fleet_fragments,
-    "claims": claims_fragments,
-    "invariants": invariants_fragments,
-    "audit": audit_fragments,
+RENDERERS: dict[str, Callable[[Readings, Selection], Awaitable[Fragments]]] = {
+    "fleet": lambda of, selection: fleet_fragments(of.fleet, selection),
+    "claims": lambda of, selection: claims_fragments(of.fleet, selection),
+    "services": lambda of, selection: services_fragments(of.services, selection),
+    "invariants": lambda of, selection: invariants_fragments(of.fleet, selection),
+    "audit": lambda of, selection: audit_fragments(of.fleet, selection),
 }
 TAB_QUEUE = 16
 
@@ -32,18 +34,18 @@ TAB_QUEUE = 16
 class LiveView:
     """One view, its last rendering, and the tabs that look at it."""
 
-    def __init__(self, page: str, selection: Selection, reading: ReadSide) -> None:
+    def __init__(self, page: str, selection: Selection, readings: Readings) -> None:
         if page not in RENDERERS:
             raise InvalidInput("page", page, f"one of {', '.join(RENDERERS)}")
         self._render = RENDERERS[page]
         self._selection = selection
-        self._reading = reading
+        self._readings = readings
         self._fragments: dict[str, str] = {}
         self.tabs: set[asyncio.Queue[bytes]] = set()
 
     async def refresh(self) -> None:
         """Render again and tell the tabs what changed."""
-        fresh = dict(await self._render(self._reading, self._selection))
+        fresh = dict(await self._render(self._readings, self._selection))
         changed = {name: html for name, html in fresh.items() if self._fragments.get(name) != html}
         gone = [name for name in self._fragments if name not in fresh]
         boxes_moved = bool(gone) or any(name not in self._fragments for name in fresh)
@@ -84,9 +86,9 @@ def _event(name: str, fragments: dict[str, str]) -> bytes:
 class LiveViews:
     """All views that somebody looks at; driven by the event hub."""
 
-    def __init__(self, hub: EventHub, reading: ReadSide) -> None:
+    def __init__(self, hub: EventHub, readings: Readings) -> None:
         self._hub = hub
-        self._reading = reading
+        self._readings = readings
         self._views: dict[tuple[str, Selection], LiveView] = {}
 
     async def run(self) -> None:
@@ -106,7 +108,7 @@ class LiveViews:
     def watch(self, page: str, selection: Selection) -> AsyncIterator[bytes]:
         """What one tab is sent: everything first, then changes. `InvalidInput` for a page that has no live view."""
         key = (page, selection)
-        return self._stream(key, self._views.get(key) or LiveView(page, selection, self._reading))
+        return self._stream(key, self._views.get(key) or LiveView(page, selection, self._readings))
 
     async def _stream(self, key: tuple[str, Selection], view: LiveView) -> AsyncIterator[bytes]:
         view = self._views.setdefault(key, view)

@@ -1,13 +1,10 @@
 """The routes of the pages, and of their `.json` and `.csv` twins."""
 
-import csv
-import io
-from collections.abc import Sequence
 from importlib.resources import files
 from typing import Annotated, Any
 
 import msgspec
-from litestar import MediaType, Request, Response, get, post
+from litestar import Request, Response, get, post
 from litestar.di import Provide
 from litestar.enums import RequestEncodingType
 from litestar.params import Body, QueryParameter
@@ -16,11 +13,12 @@ from litestar.types import ControllerRouterHandler
 
 from mooring.api.auth import COOKIE, Access
 from mooring.api.bounds import Before
-from mooring.api.document import describe_api
 from mooring.api.readmodels import AuditReading, ClaimReading, ReadSide, WorkerReading
 from mooring.api.server import Pages, constant
 from mooring.dashboard.actions import ACTIONS
 from mooring.dashboard.live import LiveViews
+from mooring.dashboard.responses import page_response, twin_response
+from mooring.dashboard.service_pages import SERVICE_PAGES
 from mooring.dashboard.views import (
     Selection,
     read_claims_page,
@@ -28,26 +26,10 @@ from mooring.dashboard.views import (
     read_invariants,
     read_tile,
     read_trail,
-    render,
 )
 from mooring.model.errors import NotFound
 
-CSP = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
-_HEADERS = {
-    "Content-Security-Policy": CSP,
-    "Referrer-Policy": "same-origin",  # with no-referrer our own forms would come from Origin "null"
-    "Cache-Control": "no-store",
-}
 _STATIC_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-_CSV_CELLS = {"=", "+", "-", "@", "\t", "\r"}  # a spreadsheet would run these as formulas
-
-
-def page_response(template: str, *, status: int = 200, **values: object) -> Response[str]:
-    """A whole page with its security headers."""
-    return Response(render(template, **values), status_code=status, media_type=MediaType.HTML, headers=_HEADERS)
 
 
 def selection_from_query(
@@ -91,13 +73,7 @@ def invariants_page(reading: ReadSide, selection: Selection) -> Response[str]:
 @get(["/claims.json", "/claims.csv"], include_in_schema=False)
 async def claims_twin(reading: ReadSide, selection: Selection, request: Request[Any, Any, Any]) -> Response[Any]:
     """The rows of the claims page."""
-    return _twin(request, ClaimReading, (await read_claims_page(reading, selection)).claims.items)
-
-
-@get("/docs", include_in_schema=False, sync_to_thread=False)
-def docs_page(request: Request[Any, Any, Any]) -> Response[str]:
-    """Mooring's own API, from its own OpenAPI document."""
-    return page_response("docs.html", document=describe_api(request.app), selection=Selection(), here="docs")
+    return twin_response(request, ClaimReading, (await read_claims_page(reading, selection)).claims.items)
 
 
 @get("/stream", include_in_schema=False)
@@ -116,31 +92,13 @@ async def node_cells(reading: ReadSide, selection: Selection) -> Response[list[d
 @get(["/workers.json", "/workers.csv"], include_in_schema=False)
 async def workers_twin(reading: ReadSide, selection: Selection, request: Request[Any, Any, Any]) -> Response[Any]:
     """The rows of the fleet page."""
-    return _twin(request, WorkerReading, (await read_fleet(reading, selection)).workers)
+    return twin_response(request, WorkerReading, (await read_fleet(reading, selection)).workers)
 
 
 @get(["/audit.json", "/audit.csv"], include_in_schema=False)
 async def audit_twin(reading: ReadSide, selection: Selection, request: Request[Any, Any, Any]) -> Response[Any]:
     """The rows of the audit page."""
-    return _twin(request, AuditReading, (await read_trail(reading, selection)).items)
-
-
-def _twin(
-    request: Request[Any, Any, Any], kind: type[msgspec.Struct], items: Sequence[msgspec.Struct]
-) -> Response[Any]:
-    rows = [msgspec.to_builtins(item) for item in items]
-    if request.url.path.endswith(".json"):
-        return Response({"items": rows})
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=[field.encode_name for field in msgspec.structs.fields(kind)])
-    writer.writeheader()
-    writer.writerows({key: _cell(value) for key, value in row.items()} for row in rows)
-    return Response(text.getvalue(), media_type="text/csv")
-
-
-def _cell(value: object) -> str:
-    text = value if isinstance(value, str) else "" if value is None else msgspec.json.encode(value).decode()
-    return f"'{text}" if text[:1] in _CSV_CELLS else text
+    return twin_response(request, AuditReading, (await read_trail(reading, selection)).items)
 
 
 class Login(msgspec.Struct):
@@ -198,7 +156,6 @@ def build_pages(live: LiveViews) -> Pages:
         claims_page,
         claims_twin,
         invariants_page,
-        docs_page,
         stream_page,
         node_cells,
         workers_twin,
@@ -207,5 +164,5 @@ def build_pages(live: LiveViews) -> Pages:
         login,
         static_file,
     ]
-    handlers += ACTIONS
+    handlers += [*SERVICE_PAGES, *ACTIONS]
     return Pages(handlers, {"live": constant(live), "selection": Provide(selection_from_query, sync_to_thread=False)})

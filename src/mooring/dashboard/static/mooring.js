@@ -6,7 +6,7 @@
   const badge = document.getElementById("live");
 
   // --- live -------------------------------------------------------------------------------------------------------
-  const PARTS = ["pools", "summary", "grid", "workers", "claims", "invariants", "audit"];
+  const PARTS = ["pools", "summary", "grid", "workers", "claims", "services", "invariants", "audit"];
   let source = null, heard = Date.now(), paused = false, told = 0, skipped = false;
 
   function show(state, text) {
@@ -127,7 +127,7 @@
   });
   const help = document.getElementById("help");
   document.getElementById("keys").addEventListener("click", () => help.showModal());
-  const goals = {f: "/", c: "/claims", i: "/invariants", a: "/audit", d: "/docs"};
+  const goals = {f: "/", c: "/claims", i: "/invariants", a: "/audit", d: "/docs", s: "/services"};
   const steps = {ArrowLeft: -1, ArrowRight: 1, ArrowUp: -COLUMNS, ArrowDown: COLUMNS};
   let going = false;
   document.addEventListener("keydown", event => {

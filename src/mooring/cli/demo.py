@@ -1,17 +1,18 @@
-"""The demo fleet of `mooring up`: system and work nodes as after a split of node pools, and two pools of workers."""
+"""The demo of `mooring up`: system and work nodes as after a split of node pools, two pools of workers, a service."""
 
 import sys
 from typing import Any
 
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import AlreadyExists
-from mooring.kube.resources import NAMESPACES, WORKERPOOLS
+from mooring.kube.resources import MANAGEDSERVICES, NAMESPACES, WORKERPOOLS
 from mooring.model.names import API_VERSION
 from mooring.sandbox.actors.kubelet.machine import NodeTemplate
 
 SYSTEM_NODES = 2
 WORK_NODES = 10
 HEALTH_PORT = 8000
+SERVICE_PORT = 8080
 
 
 def demo_nodes() -> dict[str, NodeTemplate]:
@@ -29,10 +30,11 @@ def demo_nodes() -> dict[str, NodeTemplate]:
 
 async def start_demo(client: KubeClient) -> None:
     """Make what is missing; what somebody changed since the last start stays as it is."""
-    for namespace in ("runners", "queries"):
+    for namespace in ("runners", "queries", "harbour"):
         await _ensure(client, NAMESPACES, {"metadata": {"name": namespace}}, None)
     await _ensure(client, WORKERPOOLS, _pool("runners", "linux", warm=8, most=20), "runners")
     await _ensure(client, WORKERPOOLS, _pool("queries", "duck", warm=4, most=10, slots=4, reuse="Always"), "queries")
+    await _ensure(client, MANAGEDSERVICES, _service("harbour", "tides"), "harbour")
 
 
 async def _ensure(client: KubeClient, resource: Any, body: dict[str, Any], namespace: str | None) -> None:
@@ -59,5 +61,15 @@ def _pool(namespace: str, name: str, *, warm: int, most: int, slots: int = 1, re
         "health": {"port": HEALTH_PORT},
         "protection": {"graceSeconds": 30},
         "template": {"spec": {"automountServiceAccountToken": False, "containers": [container]}},
+    }
+    return {"apiVersion": API_VERSION, "metadata": {"name": name, "namespace": namespace}, "spec": spec}
+
+
+def _service(namespace: str, name: str) -> dict[str, Any]:
+    spec = {
+        "image": "mooring/tides",
+        "command": [sys.executable, "-m", "mooring.demo.tides", "--port", str(SERVICE_PORT)],
+        "port": SERVICE_PORT,
+        "placement": {"nodePool": "blast"},
     }
     return {"apiVersion": API_VERSION, "metadata": {"name": name, "namespace": namespace}, "spec": spec}

@@ -61,7 +61,7 @@ class ReflectorHealth:
 
     synced: bool
     watching: bool
-    fresh: bool  # follows its watch now, without an error, and was told something not too long ago
+    silent: bool  # was told nothing for longer than its patience lasts
     last_event_age_seconds: float | None  # of a list, an event, a bookmark or the orderly end of a watch
     last_error: str  # empty when things went well since
     relists: int
@@ -71,6 +71,11 @@ class ReflectorHealth:
     skipped: int  # objects that could not even be identified
     defective: Mapping[str, tuple[str, ...]]  # objects held, some of whose fields could not be read
     subscriber_failures: int
+
+    @property
+    def fresh(self) -> bool:
+        """Whether the cache follows its watch now."""
+        return self.watching and not self.last_error and not self.silent
 
 
 class Reflector(Generic[T]):
@@ -140,11 +145,10 @@ class Reflector(Generic[T]):
     @property
     def health(self) -> ReflectorHealth:
         age = None if self._last_event_at is None else self._clock.monotonic() - self._last_event_at
-        recent = age is not None and age < self._pace.silence_seconds
         return ReflectorHealth(
             synced=self.synced,
             watching=self._watching,
-            fresh=self._watching and not self._last_error and recent,
+            silent=age is None or age >= self._pace.silence_seconds,
             last_event_age_seconds=age,
             last_error=self._last_error,
             relists=max(0, self._lists - 1),

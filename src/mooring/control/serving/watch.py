@@ -76,7 +76,7 @@ class ServiceWatch:
                 return f"the {name} cannot be read: {health.last_error}"
             if not health.synced:
                 return f"the {name} have not been read yet"
-            if health.watching and not health.fresh:
+            if health.silent:
                 return f"the watch of the {name} is silent"
         return ""
 

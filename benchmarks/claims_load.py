@@ -1,0 +1,211 @@
+"""The clients of `claims.py`: a process of its own that costs as little as possible.
+
+Reads one job a line (JSON) from standard input and answers each with one line: the latencies, and the time it all took.
+Requests are bytes made beforehand, sent over kept connections without an HTTP library: what the clients burn is not
+there for those who are measured. Imports nothing of Mooring.
+"""
+
+import asyncio
+import json
+import random
+import ssl
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+CLAIM = json.dumps({"owner": "bench", "ttlSeconds": 3600, "wait": 30}).encode()
+STAMP = {
+    "labels": {"bench.dev/owner": "bench", "bench.dev/busy": "true"},
+    "annotations": {
+        "bench.dev/claim": "0" * 36,
+        "bench.dev/stamped-at": "2026-01-01T00:00:00.000000Z",
+        "bench.dev/do-not-disrupt": "true",
+        "bench.dev/safe-to-evict": "false",
+    },
+}
+
+
+class Connection(asyncio.Protocol):
+    """One kept HTTP/1.1 connection: one request at a time, answers with a length or in chunks."""
+
+    def __init__(self) -> None:
+        self._transport: Any = None
+        self._received = bytearray()
+        self._answer: asyncio.Future[tuple[int, bytes]] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+
+    def ask(self, request: bytes) -> asyncio.Future[tuple[int, bytes]]:
+        """The status and the body that the request is answered with."""
+        self._received.clear()
+        self._answer = asyncio.get_running_loop().create_future()
+        self._transport.write(request)
+        return self._answer
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        head_end = self._received.find(b"\r\n\r\n")
+        if head_end < 0 or self._answer is None:
+            return
+        head = bytes(self._received[:head_end]).lower()
+        body = _body(head, bytes(self._received[head_end + 4 :]))
+        if body is not None:
+            answer, self._answer = self._answer, None
+            answer.set_result((int(head[9:12]), body))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._answer is not None:
+            self._answer.set_exception(exc or ConnectionError("the server closed the connection"))
+
+
+def _body(head: bytes, rest: bytes) -> bytes | None:
+    """The body, or None while it is not complete."""
+    at = head.find(b"content-length: ")
+    if at >= 0:
+        end = head.find(b"\r\n", at)
+        length = int(head[at + 16 : end if end > 0 else None])
+        return rest if len(rest) >= length else None
+    return rest if rest.endswith(b"0\r\n\r\n") else None
+
+
+class Server:
+    """Connections to one address, lent out one request at a time."""
+
+    def __init__(self, host: str, port: int, token: str, tls: ssl.SSLContext | None) -> None:
+        self._where = (host, port)
+        self._tls = tls
+        self._head = f"host: {host}:{port}\r\nauthorization: Bearer {token}\r\nuser-agent: bench\r\n"
+        self._free: list[Connection] = []
+
+    def request(self, method: str, path: str, body: bytes = b"", kind: str = "application/json") -> bytes:
+        """A whole request, as bytes."""
+        head = f"{method} {path} HTTP/1.1\r\n{self._head}content-type: {kind}\r\ncontent-length: {len(body)}\r\n\r\n"
+        return head.encode() + body
+
+    async def open(self, count: int) -> None:
+        """Have at least so many connections, so that no measured request pays for making one."""
+        while len(self._free) < count:
+            self._free.append(await self._connect())
+
+    async def ask(self, request: bytes, expected: int) -> bytes:
+        connection = self._free.pop() if self._free else await self._connect()
+        status, body = await connection.ask(request)
+        self._free.append(connection)
+        assert status == expected, (status, body)
+        return body
+
+    async def _connect(self) -> Connection:
+        _, connection = await asyncio.get_running_loop().create_connection(Connection, *self._where, ssl=self._tls)
+        return connection
+
+
+class Clients:
+    """What can be asked for, by name of the job."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        tls = ssl.create_default_context(cafile=given["authority"])
+        self._kubernetes = Server("127.0.0.1", given["kubernetes_port"], given["kubernetes_token"], tls)
+        self._mooring = Server("127.0.0.1", given["mooring_port"], given["mooring_token"], None)
+        self._claim_request = self._mooring.request("POST", given["claims_path"], CLAIM)
+        self._pods_path = given["pods_path"]
+        self._held: list[str] = []
+
+    async def run(self, job: dict[str, Any]) -> list[float]:
+        """The latencies of one job."""
+        match job["kind"]:
+            case "patch":
+                await self._kubernetes.open(job["clients"])
+                return await in_flight(job["clients"], [self._patcher(name) for name in job["names"]])
+            case "claim":
+                await self._mooring.open(job["clients"])
+                return await in_flight(job["clients"], [self._claim] * job["count"])
+            case "cycle":
+                await self._mooring.open(job["clients"])
+                return await in_flight(job["clients"], [self._cycle] * job["count"])
+            case "arrivals":
+                await self._mooring.open(20)
+                return await self._arrivals(job["rate"], job["seconds"])
+            case "release":
+                held, self._held = self._held, []
+                return await in_flight(20, [lambda claim=claim: self._release(claim) for claim in held])
+        raise ValueError(job)
+
+    def _patcher(self, name: str) -> Callable[[], Awaitable[float]]:
+        body = json.dumps({"metadata": STAMP}).encode()
+        kind = "application/merge-patch+json"
+        request = self._kubernetes.request("PATCH", f"{self._pods_path}/{name}", body, kind)
+
+        async def patch() -> float:
+            started = time.perf_counter()
+            await self._kubernetes.ask(request, 200)
+            return time.perf_counter() - started
+
+        return patch
+
+    async def _claim(self) -> float:
+        started = time.perf_counter()
+        body = await self._mooring.ask(self._claim_request, 201)
+        latency = time.perf_counter() - started
+        self._held.append(json.loads(body)["id"])
+        return latency
+
+    async def _release(self, claim: str) -> float:
+        started = time.perf_counter()
+        await self._mooring.ask(self._mooring.request("DELETE", f"/v1/claims/{claim}"), 200)
+        return time.perf_counter() - started
+
+    async def _cycle(self) -> float:
+        latency = await self._claim()
+        await self._release(self._held.pop())
+        return latency
+
+    async def _arrivals(self, rate: float, seconds: float) -> list[float]:
+        """Poisson arrivals that do not wait for one another; each claim is given back a second after it was served."""
+
+        async def visit() -> float:
+            latency = await self._claim()
+            claim = self._held.pop()
+            await asyncio.sleep(1)
+            await self._release(claim)
+            return latency
+
+        chance = random.Random(45)
+        visits = []
+        due = time.perf_counter()
+        ends = due + seconds
+        while due < ends:
+            await asyncio.sleep(max(0.0, due - time.perf_counter()))
+            visits.append(asyncio.create_task(visit()))
+            due += chance.expovariate(rate)
+        return list(await asyncio.gather(*visits))
+
+
+async def in_flight(limit: int, work: Iterable[Callable[[], Awaitable[float]]]) -> list[float]:
+    """Run everything, `limit` at once."""
+    left = iter(work)
+    latencies: list[float] = []
+
+    async def client() -> None:
+        for one in left:
+            latencies.append(await one())
+
+    await asyncio.gather(*(client() for _ in range(limit)))
+    return latencies
+
+
+async def main() -> None:
+    """Jobs in, latencies out, until the input ends."""
+    reader = asyncio.StreamReader(limit=1 << 24)
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    clients = Clients(json.loads(await reader.readline()))
+    while line := await reader.readline():
+        started = time.perf_counter()
+        latencies = await clients.run(json.loads(line))
+        print(json.dumps({"latencies": latencies, "wall": time.perf_counter() - started}), flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

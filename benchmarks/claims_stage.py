@@ -1,0 +1,132 @@
+"""The stage of `claims.py`: a real control plane, a PostgreSQL, one `mooring serve` and a pool of warm workers.
+
+Workers are made by Mooring and run on simulated nodes. Once all are ready the nodes' kubelets are stopped: what they
+would burn by watching must not count for anyone. The nodes stay Ready, because nobody judges their silence for a day.
+"""
+
+import asyncio
+import contextlib
+import os
+import socket
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from mooring.cli.installing import install_crds
+from mooring.clock import Entropy, SystemClock
+from mooring.kube.client import KubeClient
+from mooring.kube.connection import connect
+from mooring.kube.kubeconfig import load_kubeconfig
+from mooring.kube.resources import NAMESPACES, PODS, WORKERPOOLS
+from mooring.ledger.embedded import EmbeddedServer
+from mooring.sandbox.actors.kubelet.machine import NodeTemplate
+from mooring.sandbox.cluster import LocalOptions, kubernetes_nodes
+from mooring.sandbox.kubernetes.components import PlaneOptions
+from mooring.sandbox.kubernetes.launcher import ControlPlane
+
+NAMESPACE, POOL, TOKEN = "bench", "pool", "bench-token"
+PODS_A_NODE = 100
+RAW = "raw"
+TEMPLATE = {"spec": {"containers": [{"name": "main", "image": "worker"}], "automountServiceAccountToken": False}}
+CLOCK = SystemClock()
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What is measured, and how to reach it."""
+
+    plane: ControlPlane
+    client: KubeClient
+    mooring_port: int
+    pids: dict[str, int]  # the process, or the first of its family, by name
+    raw_pods: list[str]
+
+
+@contextlib.asynccontextmanager
+async def staged(workers: int, raw_pods: int) -> AsyncIterator[Stage]:
+    """Everything ready and quiet."""
+    entropy = Entropy()
+    async with contextlib.AsyncExitStack() as stack:
+        root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mooring-bench-")))
+        database = EmbeddedServer(root / "postgres", clock=CLOCK, entropy=entropy)
+        patient = PlaneOptions(node_monitor_grace_seconds=86_400)
+        plane = await stack.enter_async_context(
+            ControlPlane.start(None, clock=CLOCK, entropy=entropy, options=patient)
+        )
+        connection = await connect(load_kubeconfig(plane.kubeconfig).target(), CLOCK)
+        stack.push_async_callback(connection.close)
+        client = KubeClient(connection)
+        url = await database.start()
+        stack.push_async_callback(database.stop)
+        await install_crds(client, CLOCK)
+        await client.create(NAMESPACES, {"metadata": {"name": NAMESPACE}})
+        port = _free_port()
+        nodes = {f"n-{n}": NodeTemplate(capacity=_CAPACITY) for n in range((workers + raw_pods) // PODS_A_NODE + 2)}
+        options = LocalOptions(nodes=nodes, runtime="simulated")
+        async with kubernetes_nodes(plane, root / "nodes", CLOCK, entropy, options):
+            names = await _make_raw_pods(client, raw_pods)
+            await _make_pool(client, workers)
+            serving = _serving(plane.kubeconfig, url, root / "state", port)
+            pid = await stack.enter_async_context(serving)
+            await _until_warm(client, workers)
+        await asyncio.sleep(5)
+        assert database.pid is not None
+        pids = {"mooring": pid, "postgres": database.pid, **plane.pids}
+        yield Stage(plane, client, port, pids, names)
+
+
+async def _make_raw_pods(client: KubeClient, count: int) -> list[str]:
+    """Pods like the workers that Mooring does not look at: their patches measure the API server alone."""
+    names = [f"{RAW}-{number}" for number in range(count)]
+    for name in names:
+        await client.create(PODS, {"metadata": {"name": name, "labels": {"app": RAW}}, **TEMPLATE}, NAMESPACE)
+    return names
+
+
+async def _make_pool(client: KubeClient, workers: int) -> None:
+    spec = {"warm": workers, "max": workers, "reuse": "Always", "idleSeconds": 86_400, "template": TEMPLATE}
+    await client.create(WORKERPOOLS, {"metadata": {"name": POOL}, "spec": spec}, NAMESPACE)
+
+
+async def _until_warm(client: KubeClient, workers: int) -> None:
+    """Until all are idle; then without a floor, so that claims do not make the pool grow."""
+    while True:
+        await asyncio.sleep(2)
+        pool = await client.get(WORKERPOOLS, POOL, NAMESPACE)
+        print(f"\rwarm workers: {pool.status.idle}/{workers}", end="", file=sys.stderr, flush=True)
+        if pool.status.idle >= workers:
+            break
+    print(file=sys.stderr)
+    await client.merge_patch(WORKERPOOLS, POOL, {"spec": {"warm": 0}}, NAMESPACE)
+
+
+@contextlib.asynccontextmanager
+async def _serving(kubeconfig: Path, database: str, state: Path, port: int) -> AsyncIterator[int]:
+    """A `mooring serve` of its own process; answers its process id."""
+    environment = {
+        **os.environ,
+        "MOORING_PORT": str(port),
+        "MOORING_STATE": str(state),
+        "MOORING_DATABASE": database,
+        "MOORING_KUBECONFIG": str(kubeconfig),
+        "MOORING_TOKEN": TOKEN,
+        "MOORING_LOG_LEVEL": "error",
+    }
+    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "mooring", "serve", env=environment)
+    try:
+        yield process.pid
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+_CAPACITY = {"cpu": "1000", "memory": "1000Gi", "pods": str(PODS_A_NODE + 20), "ephemeral-storage": "1000Gi"}

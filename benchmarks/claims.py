@@ -76,9 +76,7 @@ class Load:
 async def loading(stage: Stage) -> AsyncIterator[Load]:
     script = str(Path(__file__).with_name("claims_load.py"))
     pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, script, stdin=pipe, stdout=pipe, limit=1 << 24
-    )
+    process = await asyncio.create_subprocess_exec(sys.executable, script, stdin=pipe, stdout=pipe, limit=1 << 24)
     load = Load(process)
     try:
         await load.tell(

@@ -52,9 +52,7 @@ async def staged(workers: int, raw_pods: int) -> AsyncIterator[Stage]:
         root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mooring-bench-")))
         database = EmbeddedServer(root / "postgres", clock=CLOCK, entropy=entropy)
         patient = PlaneOptions(node_monitor_grace_seconds=86_400)
-        plane = await stack.enter_async_context(
-            ControlPlane.start(None, clock=CLOCK, entropy=entropy, options=patient)
-        )
+        plane = await stack.enter_async_context(ControlPlane.start(None, clock=CLOCK, entropy=entropy, options=patient))
         connection = await connect(load_kubeconfig(plane.kubeconfig).target(), CLOCK)
         stack.push_async_callback(connection.close)
         client = KubeClient(connection)

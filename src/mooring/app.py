@@ -35,14 +35,16 @@ from mooring.control.remedies import Remedies
 from mooring.control.serving.document import Documents
 from mooring.control.serving.services import Services
 from mooring.control.switches import Switches
+from mooring.control.urgency import LEISURELY_SECONDS, SOON_SECONDS, changed_hands, told_only
 from mooring.control.warming.part import Warming
 from mooring.kube.client import KubeClient
 from mooring.kube.reflector import Reflector
 from mooring.ledger.port import Ledger
 from mooring.ledger.records import Channel, Wake
+from mooring.model.pool import Pool
 from mooring.model.timeouts import Timeouts, assert_order
+from mooring.model.worker import Worker
 
-COALESCE_SECONDS = 0.05
 NODE_COALESCE_SECONDS = 0.2
 
 
@@ -105,6 +107,7 @@ class Mooring:
         self._parts: tuple[Part, ...] = (self.services, self.warming)
         self.fleet.subscribe(self._on_change)
         self.fleet.subscribe_workers(self._ready.update)
+        self.fleet.follow(self._on_pool, self._on_worker)
         ledger.listen(Channel.QUEUE, self._on_queue)
 
     async def run(self) -> None:
@@ -175,21 +178,28 @@ class Mooring:
         return self.fleet.synced and self.leadership.leading
 
     def _on_change(self, kind: str, key: str) -> None:
-        match kind:
-            case "pool":
-                self._ready.refresh(key)
-                self._pool_loop.queue.add(key)
-            case "worker":
-                self._pool_loop.queue.add_after(key, COALESCE_SECONDS)
-            case "node" | "nodepool":
-                for pool_key in self.fleet.pools:
-                    self._ready.refresh(pool_key)
-                    self._pool_loop.queue.add_after(pool_key, NODE_COALESCE_SECONDS)
+        if kind in ("node", "nodepool"):
+            for pool_key in self.fleet.pools:
+                self._ready.refresh(pool_key)
+                self._pool_loop.queue.add_after(pool_key, NODE_COALESCE_SECONDS)
+
+    def _on_pool(self, key: str, before: Pool | None, after: Pool | None) -> None:
+        if told_only(before, after):
+            self._pool_loop.queue.add_after(key, LEISURELY_SECONDS)
+        else:
+            self._ready.refresh(key)
+            self._pool_loop.queue.add(key)
+
+    def _on_worker(self, key: str, before: Worker | None, after: Worker | None) -> None:
+        pool = self.fleet.pool(key)
+        floor_holds = pool is not None and self._ready.idle(key) >= pool.spec.warm
+        leisurely = floor_holds and changed_hands(before, after)
+        self._pool_loop.queue.add_after(key, LEISURELY_SECONDS if leisurely else SOON_SECONDS)
 
     def _on_queue(self, wake: Wake) -> None:
         """Somebody waits: the pool may have to grow."""
         for key in [wake.payload] if wake.payload else list(self.fleet.pools):
-            self._pool_loop.queue.add_after(key, COALESCE_SECONDS)
+            self._pool_loop.queue.add_after(key, SOON_SECONDS)
 
 
 def _length(reflector: Reflector[Any]) -> float:

@@ -109,6 +109,22 @@ async def test_the_live_claims_come_with_the_incarnation_they_were_read_from(wor
     assert (await ledger.claims.live("other")).claims == ()
 
 
+async def test_a_pools_live_claims_are_counted_by_pod_together_with_its_queue(world: World) -> None:
+    ledger = await world.open()
+    nothing = await ledger.claims.occupancy("ci", "linux")
+    assert (nothing.incarnation, nothing.armed, nothing.held, nothing.queued) == (ledger.incarnation.id, True, {}, 0)
+    (await ledger.claims.insert_claimed(asked(), on("a", 0), now=NOW)).require()
+    (await ledger.claims.insert_claimed(asked(), on("a", 1), now=NOW)).require()
+    await running(ledger, "b")
+    await running(ledger, "c", pool="macos")
+    gone = await claimed(ledger, "d")
+    await ledger.claims.end(gone.id, gone.epoch, ClaimState.RELEASED, now=NOW, reason="")
+    await queued(ledger)
+    found = await ledger.claims.occupancy("ci", "linux")
+    assert (found.held, found.queued) == ({"uid-a": 2, "uid-b": 1}, 1)
+    assert (await ledger.claims.occupancy("ci", "macos")).held == {"uid-c": 1}
+
+
 async def test_live_claims_are_found_by_their_pods(world: World) -> None:
     ledger = await world.open()
     second = (await ledger.claims.insert_claimed(asked(), on("a", 1), now=NOW)).require()

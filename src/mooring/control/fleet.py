@@ -4,7 +4,7 @@ What is watched does not depend on which replica watches (control-plane-failover
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, KeysView, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +26,8 @@ from mooring.planning.placement import Placed, plan_placement
 _MOST_DEPARTED = 10_000
 
 OnChange = Callable[[str, str], None]  # kind ("pool", "worker", "node", "nodepool", "nodeclaim") and key
+OnPool = Callable[[str, Pool | None, Pool | None], None]  # its key, what it was and what it is
+OnWorker = Callable[[str, Worker | None, Worker | None], None]  # the same, with its pool's key
 
 
 class Fleet:
@@ -53,6 +55,8 @@ class Fleet:
         self._listeners: list[OnChange] = []
         self.terrain = 0  # counts the changes of nodes and node pools
         self._worker_listeners: list[OnChange] = []
+        self._pool_followers: list[OnPool] = []
+        self._worker_followers: list[OnWorker] = []
         self._pods.subscribe(self._on_pod)
         self._nodes.subscribe(self._on_node)
         self._pools.subscribe(self._on_pool)
@@ -65,6 +69,11 @@ class Fleet:
     def subscribe_workers(self, listener: OnChange) -> None:
         """Be told the pool key and the uid of every worker that changed; must not wait."""
         self._worker_listeners.append(listener)
+
+    def follow(self, on_pool: OnPool, on_worker: OnWorker) -> None:
+        """Be told what each pool and worker was and is, after everybody else; must not wait."""
+        self._pool_followers.append(on_pool)
+        self._worker_followers.append(on_worker)
 
     async def run(self) -> None:
         """Watch until cancelled."""
@@ -125,9 +134,9 @@ class Fleet:
         return self._workers
 
     @property
-    def departed(self) -> frozenset[str]:
+    def departed(self) -> KeysView[str]:
         """Uids of workers that this replica saw leave, lately."""
-        return frozenset(self._departed)
+        return self._departed.keys()
 
     @property
     def accounts(self) -> tuple[views.ServiceAccount, ...]:
@@ -153,6 +162,7 @@ class Fleet:
         assert pod is not None
         key = f"{pod.metadata.namespace}/{pod.metadata.labels.get(POOL, '')}"
         worker = worker_from_pod(change.new) if change.new is not None else None
+        before = self.worker(key, pod.metadata.uid)
         if worker is None:
             self._workers.get(key, {}).pop(pod.metadata.uid, None)
             self._departed[pod.metadata.uid] = None
@@ -163,6 +173,8 @@ class Fleet:
         self._tell("worker", key)
         for listener in self._worker_listeners:
             listener(key, pod.metadata.uid)
+        for follower in self._worker_followers:
+            follower(key, before, worker)
 
     def _on_node(self, change: Change[views.Node]) -> None:
         if change.new is None:
@@ -181,11 +193,15 @@ class Fleet:
         view = change.new if change.new is not None else change.old
         assert view is not None
         key = f"{view.metadata.namespace}/{view.metadata.name}"
-        if change.new is None:
+        before = self._pools_by_key.get(key)
+        pool = pool_from_view(change.new) if change.new is not None else None
+        if pool is None:
             self._pools_by_key.pop(key, None)
         else:
-            self._pools_by_key[key] = pool_from_view(change.new)
+            self._pools_by_key[key] = pool
         self._tell("pool", key)
+        for follower in self._pool_followers:
+            follower(key, before, pool)
 
     def _tell(self, kind: str, key: str) -> None:
         self.terrain += kind in ("node", "nodepool")

@@ -1,7 +1,9 @@
 """Own writes that the cache has not shown yet (rule 16), so that a lagging watch makes nothing twice."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from mooring.model.worker import Worker
 from mooring.planning.pools import InFlight
 
 
@@ -45,11 +47,12 @@ class Overlay:
         """The pool is gone."""
         self._pools.pop(pool, None)
 
-    def in_flight(self, pool: str, present: frozenset[str], cache_version: int, now: float) -> InFlight:
-        """What the planner must add to the cache's view. `present` are the names and uids the cache shows."""
+    def in_flight(self, pool: str, workers: Iterable[Worker], cache_version: int, now: float) -> InFlight:
+        """What the planner must add to the cache's view, which shows these workers."""
         writes = self._pools.get(pool)
-        if writes is None:
+        if writes is None or writes == _PoolWrites():
             return InFlight()
+        present = {word for worker in workers for word in (worker.name, worker.uid)}
         for name, expected in list(writes.creating.items()):
             shown = name in present or (0 < expected.version <= cache_version)
             if shown or now >= expected.expires_at:

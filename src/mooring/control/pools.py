@@ -1,7 +1,6 @@
 """The reconciler of WorkerPools: snapshot, plan, execute, say how it stands."""
 
-from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -22,7 +21,6 @@ from mooring.kube.client import KubeClient
 from mooring.kube.errors import ObjectNotFound
 from mooring.kube.resources import WORKERPOOLS
 from mooring.ledger.port import Ledger
-from mooring.model.claim import Claim
 from mooring.model.errors import Unavailable
 from mooring.model.pool import Pool, PoolStatus, find_problems
 from mooring.model.preflight import Preflight
@@ -33,11 +31,13 @@ from mooring.planning.placement import Placed
 from mooring.planning.pools import WARM_FLOOR, Backoff, PoolPlan, PoolSnapshot, plan_pool
 from mooring.planning.quarantine import plan_avoidance
 from mooring.planning.rails import World, compute_brakes
+from mooring.planning.roster import Roster
 
 log = structlog.get_logger()
 
 BACKOFF_FLOOR_SECONDS = 2.0
 BACKOFF_CEILING_SECONDS = 300.0
+STATUS_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class _Held:
 
     readable: bool
     incarnation: str = ""
-    claims: dict[str, tuple[Claim, ...]] = field(default_factory=dict)
+    by_pod: Mapping[str, int] = field(default_factory=dict)
     queued: int = 0
 
 
@@ -56,6 +56,7 @@ class _Written:
 
     status: PoolStatus
     version: int
+    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,7 @@ class PoolReconciler:
         self._backoffs: dict[str, Backoff] = {}
         self._written: dict[str, _Written] = {}
         self._fits: dict[str, _Fit] = {}
+        self._rosters: dict[str, Roster] = {}
 
     async def reconcile(self, key: str) -> datetime | None:
         """One pass over one pool; answers when to look again."""
@@ -107,16 +109,15 @@ class PoolReconciler:
         brakes = compute_brakes(self._world(held))
         await self._create(pool, plan, snapshot)
         wake_at = await self._retirement.retire(pool, plan.retires, brakes)
-        await self._write_status(pool, plan.status)
+        status_due = await self._write_status(pool, plan.status)
         _count(pool, plan.status)
-        return earliest(wake_at, plan.wake_at, self._backoff_end(key))
+        return earliest(wake_at, plan.wake_at, self._backoff_end(key), status_due)
 
     async def _snapshot(self, pool: Pool) -> tuple[PoolSnapshot, _Held]:
         # Pods before claims, always: a claim made in between is then seen, never missed (leaked-stamps).
         workers = tuple(worker for worker in self._fleet.workers(pool.key) if worker.pool_uid == pool.uid)
         version = self._fleet.pod_version
         held = await self._read_ledger(pool)
-        present = frozenset([worker.name for worker in workers] + [worker.uid for worker in workers])
         nodes, closed = self._fleet.nodes, self._quarantines.closed()
         placed = self._fleet.place(pool.spec.placement)
         placed = replace(placed, avoid=plan_avoidance(closed, nodes.values(), placed))
@@ -127,13 +128,14 @@ class PoolReconciler:
             workers=workers,
             nodes=nodes,
             placed=placed,
-            claims=held.claims,
+            held=held.by_pod,
             queued=held.queued,
-            in_flight=self._overlay.in_flight(pool.key, present, version, self._clock.monotonic()),
+            in_flight=self._overlay.in_flight(pool.key, workers, version, self._clock.monotonic()),
             backoff=self._backoffs.get(pool.key),
             quarantined={name: closed[node.uid] for name, node in nodes.items() if node.uid in closed},
             problems=find_problems(pool),
             fit=self._fit(pool, placed),
+            roster=self._rosters.setdefault(pool.key, Roster()),
         )
         return snapshot, held
 
@@ -150,17 +152,11 @@ class PoolReconciler:
 
     async def _read_ledger(self, pool: Pool) -> _Held:
         try:
-            live = await self._ledger.claims.live(pool.namespace, pool.name)
-            queue = await self._ledger.claims.queue(pool.namespace, pool.name)
+            found = await self._ledger.claims.occupancy(pool.namespace, pool.name)
         except Unavailable as error:
             log.warning("the ledger is away: nothing is retired", pool=pool.key, error=error.message)
             return _Held(readable=False)
-        by_pod: dict[str, list[Claim]] = defaultdict(list)
-        for claim in live.claims:
-            if claim.pod_uid:
-                by_pod[claim.pod_uid].append(claim)
-        claims = {uid: tuple(of_pod) for uid, of_pod in by_pod.items()}
-        return _Held(True, live.incarnation if live.armed else "", claims, len(queue))
+        return _Held(True, found.incarnation if found.armed else "", found.held, found.queued)
 
     def _world(self, held: _Held) -> World:
         nodes = self._fleet.nodes.values()
@@ -199,18 +195,23 @@ class PoolReconciler:
         backoff = self._backoffs.get(key)
         return backoff.until if backoff else None
 
-    async def _write_status(self, pool: Pool, status: PoolStatus) -> None:
+    async def _write_status(self, pool: Pool, status: PoolStatus) -> datetime | None:
+        """Say how it stands; mere counts are said once a second. Answers when to say what was not said now."""
         written = self._written.get(pool.key)
         lagging = written is not None and self._fleet.pool_version(pool.key) < written.version
         known = written.status if written is not None and lagging else pool.status
         if known == status:
-            return
+            return None
+        pause = written.at + STATUS_SECONDS - self._clock.monotonic() if written is not None else 0.0
+        if pause > 0 and _verdicts(known) == _verdicts(status):
+            return self._clock.now() + timedelta(seconds=pause)
         body: dict[str, Any] = {"metadata": {"uid": pool.uid}, "status": msgspec.to_builtins(status)}
         try:
             view = await self._client.merge_patch(WORKERPOOLS, pool.name, body, pool.namespace, subresource="status")
         except ObjectNotFound:
-            return
-        self._written[pool.key] = _Written(status, int(view.metadata.resource_version))
+            return None
+        self._written[pool.key] = _Written(status, int(view.metadata.resource_version), self._clock.monotonic())
+        return None
 
     def _forget(self, key: str) -> None:
         self._overlay.forget(key)
@@ -218,6 +219,12 @@ class PoolReconciler:
         self._backoffs.pop(key, None)
         self._written.pop(key, None)
         self._fits.pop(key, None)
+        self._rosters.pop(key, None)
+
+
+def _verdicts(status: PoolStatus) -> list[tuple[str, str, str, int]]:
+    """What a status says apart from counts."""
+    return [(one.type, one.status, one.reason, one.observed_generation) for one in status.conditions]
 
 
 def _count(pool: Pool, status: PoolStatus) -> None:

@@ -152,7 +152,7 @@ class Reaping:
             executing={suspect.uid: self._activity.executing(suspect) for suspect in suspects},
             stamped_claims=rows,
             absent_pods=frozenset(c.pod_uid for c, gone in zip(homeless, absent, strict=True) if gone and c.pod_uid),
-            departed_pods=self._fleet.departed,
+            departed_pods=frozenset(c.pod_uid for c in homeless if c.pod_uid in self._fleet.departed),
             accounts=await self._accounts(workers),
             timeouts=self._timeouts,
         )
@@ -173,6 +173,8 @@ class Reaping:
         return pod.metadata.uid != claim.pod_uid
 
     async def _accounts(self, workers: Iterable[Worker]) -> tuple[Account, ...]:
+        if not self._fleet.accounts:
+            return ()
         present = {(worker.namespace, worker.name) for worker in workers}
         accounts = []
         for view in self._fleet.accounts:

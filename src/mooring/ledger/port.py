@@ -21,6 +21,7 @@ from mooring.ledger.records import (
     InvariantState,
     Listener,
     LiveClaims,
+    Occupancy,
     PoolCount,
     Replica,
     Unlisten,
@@ -121,6 +122,10 @@ class Claims(Protocol):
 
     async def holds(self) -> Holds:
         """What protection needs of every live claim, in one statement with the incarnation."""
+        ...
+
+    async def occupancy(self, namespace: str, pool: str) -> Occupancy:
+        """A pool's live claims counted by pod, and its queue, in one statement with the incarnation."""
         ...
 
     async def live_by_pods(self, pod_uids: Iterable[str]) -> tuple[Claim, ...]:

@@ -1,6 +1,6 @@
 """What the ledger answers with, beyond the model's own words: notifications, pages, figures, its incarnation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -69,6 +69,15 @@ class Holds(msgspec.Struct, frozen=True):
     incarnation: str
     armed: bool
     items: tuple[Hold, ...]
+
+
+class Occupancy(msgspec.Struct, frozen=True):
+    """What a pool's planner needs of one read: how many live claims each pod has, how many claims wait."""
+
+    incarnation: str
+    armed: bool
+    held: Mapping[str, int]  # by pod uid
+    queued: int
 
 
 class ClaimFilter(msgspec.Struct, frozen=True, kw_only=True):

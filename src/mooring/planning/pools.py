@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import ceil
 
-from mooring.model.claim import Claim
 from mooring.model.node import Node, Quarantine
 from mooring.model.pool import Pool, PoolStatus
 from mooring.model.preflight import Preflight
@@ -18,7 +17,7 @@ from mooring.planning.actions import CreateWorker, Reason, RetireWorker, earlies
 from mooring.planning.conditions import compute_conditions
 from mooring.planning.placement import Placed
 from mooring.planning.quarantine import describe_failed_start
-from mooring.planning.workers import classify_worker
+from mooring.planning.roster import Roster
 
 WARM_FLOOR = "warm-floor"
 ROLL_FRACTION = 0.1  # of `warm`: how many idle workers a template change replaces at a time
@@ -52,14 +51,14 @@ class PoolSnapshot:
     workers: tuple[Worker, ...]
     nodes: Mapping[str, Node]
     placed: Placed
-    claims: Mapping[str, tuple[Claim, ...]] = field(default_factory=dict)  # live ones, by pod uid
-    last_ended: Mapping[str, datetime] = field(default_factory=dict)  # by pod uid
+    held: Mapping[str, int] = field(default_factory=dict)  # live claims, by pod uid
     queued: int = 0
     in_flight: InFlight = InFlight()
     backoff: Backoff | None = None
     quarantined: Mapping[str, Quarantine] = field(default_factory=dict)  # by node name
     problems: tuple[str, ...] = ()  # what is wrong with the spec
     fit: Preflight | None = None  # of one more worker, on nodes as if they were empty
+    roster: Roster = field(default_factory=Roster, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +109,7 @@ def plan_pool(snapshot: PoolSnapshot) -> PoolPlan:
 
 
 def _sort(snapshot: PoolSnapshot) -> _Fleet:
-    classified = tuple(
-        classify_worker(w, snapshot.nodes, snapshot.claims.get(w.uid, ()), snapshot.last_ended.get(w.uid))
-        for w in snapshot.workers
-    )
+    classified = snapshot.roster.classify(snapshot.workers, snapshot.nodes, snapshot.held)
     current: list[ClassifiedWorker] = []
     outdated: list[ClassifiedWorker] = []
     leaving: list[ClassifiedWorker] = []
@@ -270,7 +266,9 @@ def _next_surplus(snapshot: PoolSnapshot, fleet: _Fleet) -> datetime | None:
     if fleet.idle <= _target(snapshot):
         return None
     after = timedelta(seconds=snapshot.pool.spec.idle_seconds)
-    return earliest(*(_idle_since(item) + after for item in fleet.current if _idle_since(item) + after > snapshot.now))
+    due = snapshot.now - after
+    unripe = min((since for item in fleet.current if (since := _idle_since(item)) > due), default=None)
+    return unripe + after if unripe is not None else None
 
 
 def _status(snapshot: PoolSnapshot, fleet: _Fleet, reasons: list[Reason]) -> PoolStatus:

@@ -1,7 +1,6 @@
 """Which state a worker is in, and why: one function, used by planners, pages and the terminal alike."""
 
 from collections.abc import Collection, Mapping
-from datetime import datetime
 
 from mooring.model.claim import Claim, ClaimState
 from mooring.model.node import Node
@@ -9,18 +8,22 @@ from mooring.model.why import Why
 from mooring.model.worker import ClassifiedWorker, Worker, WorkerState
 
 
-def classify_worker(
-    worker: Worker,
-    nodes: Mapping[str, Node],
-    claims: Collection[Claim] = (),
-    last_ended: datetime | None = None,
-) -> ClassifiedWorker:
+def classify_worker(worker: Worker, nodes: Mapping[str, Node], claims: Collection[Claim] = ()) -> ClassifiedWorker:
     """The state of a worker from what the cluster and the ledger say, most serious first."""
-    live = len(claims)
     node = nodes.get(worker.node) if worker.node else None
-    state, why = _ending(worker, node, live) or _held(worker, claims) or _coming(worker, node)
-    idle_since = _latest(worker.ready_since, last_ended) if state is WorkerState.IDLE else None
-    return ClassifiedWorker(worker, state, why, live, idle_since)
+    held = _claimed(claims) if claims else _stamped(worker)
+    return _classified(worker, node, len(claims), held)
+
+
+def classify_held(worker: Worker, node: Node | None, live_claims: int) -> ClassifiedWorker:
+    """The same for those who know only how many live claims there are: to them all that is held is busy."""
+    held = (WorkerState.BUSY, Why("held", f"{live_claims} live claim(s)")) if live_claims else _stamped(worker)
+    return _classified(worker, node, live_claims, held)
+
+
+def _classified(worker: Worker, node: Node | None, live: int, held: tuple[WorkerState, Why] | None) -> ClassifiedWorker:
+    state, why = _ending(worker, node, live) or held or _coming(worker, node)
+    return ClassifiedWorker(worker, state, why, live, worker.ready_since if state is WorkerState.IDLE else None)
 
 
 def _ending(worker: Worker, node: Node | None, live: int) -> tuple[WorkerState, Why] | None:
@@ -42,18 +45,20 @@ def _ending(worker: Worker, node: Node | None, live: int) -> tuple[WorkerState, 
     return None
 
 
-def _held(worker: Worker, claims: Collection[Claim]) -> tuple[WorkerState, Why] | None:
-    if claims:
-        running = [claim for claim in claims if claim.state is ClaimState.RUNNING]
-        owners = ", ".join(sorted({claim.owner for claim in claims}))
-        since = min((claim.claimed_at for claim in claims if claim.claimed_at), default=None)
-        if running:
-            return WorkerState.BUSY, Why("running", f"runs {len(running)} session(s) of {owners}", since)
-        return WorkerState.CLAIMED, Why("claimed", f"claimed by {owners}, not running yet", since)
-    if worker.stamp is not None:
-        message = f"stamped for {worker.stamp.owner or 'nobody'} without a live claim in the ledger"
-        return WorkerState.CLAIMED, Why("stamped", message, worker.stamp.stamped_at)
-    return None
+def _claimed(claims: Collection[Claim]) -> tuple[WorkerState, Why]:
+    running = [claim for claim in claims if claim.state is ClaimState.RUNNING]
+    owners = ", ".join(sorted({claim.owner for claim in claims}))
+    since = min((claim.claimed_at for claim in claims if claim.claimed_at), default=None)
+    if running:
+        return WorkerState.BUSY, Why("running", f"runs {len(running)} session(s) of {owners}", since)
+    return WorkerState.CLAIMED, Why("claimed", f"claimed by {owners}, not running yet", since)
+
+
+def _stamped(worker: Worker) -> tuple[WorkerState, Why] | None:
+    if worker.stamp is None:
+        return None
+    message = f"stamped for {worker.stamp.owner or 'nobody'} without a live claim in the ledger"
+    return WorkerState.CLAIMED, Why("stamped", message, worker.stamp.stamped_at)
 
 
 def _coming(worker: Worker, node: Node | None) -> tuple[WorkerState, Why]:
@@ -70,7 +75,3 @@ def _coming(worker: Worker, node: Node | None) -> tuple[WorkerState, Why]:
     if not worker.node:
         return WorkerState.STARTING, Why("scheduling", "waits for a node", worker.created_at)
     return WorkerState.STARTING, Why("starting", f"its containers are starting on {worker.node}", worker.created_at)
-
-
-def _latest(*times: datetime | None) -> datetime | None:
-    return max((time for time in times if time is not None), default=None)

@@ -58,6 +58,10 @@ class ReadyIndex:
         self._occupied: dict[str, dict[int, str]] = defaultdict(dict)  # pod uid -> slot -> claim id ("" is in flight)
         self._listeners: list[Callable[[str], None]] = []
 
+    def idle(self, pool_key: str) -> int:
+        """How many workers are usable and nobody's."""
+        return len(self._pools[pool_key].by_load[0])
+
     def on_free(self, listener: Callable[[str], None]) -> None:
         """Be told which pool has a free slot now."""
         self._listeners.append(listener)
@@ -116,10 +120,13 @@ class ReadyIndex:
             if claim.pod_uid is not None and claim.slot is not None:
                 held[claim.pod_uid][claim.slot] = claim.id
         for uid, slots in self._occupied.items():
-            held[uid].update({slot: claim for slot, claim in slots.items() if claim == ""})
-        self._occupied = held
-        for pool_key in list(self._pools):
-            self.refresh(pool_key)
+            if in_flight := {slot: claim for slot, claim in slots.items() if claim == ""}:
+                held[uid].update(in_flight)
+        before, self._occupied = self._occupied, held
+        for pool_key, workers in self._fleet.worker_pools.items():
+            for uid in (before.keys() | held.keys()) & workers.keys():
+                if before.get(uid) != held.get(uid):
+                    self._file(pool_key, workers[uid])
 
     def _file(self, pool_key: str, worker: Worker) -> None:
         pool = self._pools[pool_key]

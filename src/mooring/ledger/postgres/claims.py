@@ -1,7 +1,9 @@
 """Claims on PostgreSQL: every write is one fenced statement; what it missed is explained by a second look."""
 
+from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
 from asyncpg import UniqueViolationError
@@ -9,7 +11,7 @@ from asyncpg import UniqueViolationError
 from mooring.ledger.postgres.database import Connection, Database, Row
 from mooring.ledger.postgres.incarnation import IncarnationKeeper
 from mooring.ledger.queries import load
-from mooring.ledger.records import Cause, ClaimFilter, ClaimPage, Holds, Incarnation, LiveClaims, PoolCount
+from mooring.ledger.records import Cause, ClaimFilter, ClaimPage, Holds, Incarnation, LiveClaims, Occupancy, PoolCount
 from mooring.model.claim import (
     Admission,
     AdmissionVerdict,
@@ -30,6 +32,7 @@ from mooring.model.claim import (
 _SQL = load("claims")
 _FIELDS = Claim.__struct_fields__
 _OF_INCARNATION = 4  # columns of `live` and `holds` that come before those of the claim
+_columns = itemgetter(*_FIELDS)
 _WAIT_OVER = "no worker became free in time"
 
 
@@ -140,6 +143,12 @@ class PostgresClaims:
         items = tuple(Hold(*row[_OF_INCARNATION:]) for row in rows if row["id"] is not None)
         return Holds(present.id, present.armed, items)
 
+    async def occupancy(self, namespace: str, pool: str) -> Occupancy:
+        row = await self._database.fetch_row(_SQL["occupancy"], namespace, pool)
+        assert row is not None, "an opened ledger has an incarnation"
+        present = self._present(row)
+        return Occupancy(present.id, present.armed, Counter(row["held"]), row["queued"])
+
     async def live_by_pods(self, pod_uids: Iterable[str]) -> tuple[Claim, ...]:
         return self._claims(await self._database.fetch(_SQL["live_by_pods"], list(pod_uids)))
 
@@ -208,7 +217,7 @@ class PostgresClaims:
         return tuple(self._claim(row) for row in rows)
 
     def _claim(self, row: Row) -> Claim:
-        values = {field: row[field] for field in _FIELDS}
+        values = dict(zip(_FIELDS, _columns(row), strict=True))
         values["state"] = ClaimState(values["state"])
         claim = Claim(**values)
         self._keeper.acknowledge(claim.epoch)

@@ -176,12 +176,15 @@ SELECT {claim} FROM claims WHERE namespace = $1 AND pool = $2 AND idempotency_ke
 -- name: find_holder
 SELECT {claim} FROM claims WHERE pod_uid = $1 AND slot = $2 AND state IN ('claimed', 'running')
 
--- name: live
-SELECT present.*, claims.*
-FROM (
+-- fragment: present
+(
     SELECT id AS incarnation, since, cause, armed_at IS NOT NULL AS armed
     FROM incarnations ORDER BY ordinal DESC LIMIT 1
 ) AS present
+
+-- name: live
+SELECT present.*, claims.*
+FROM {present}
 LEFT JOIN (
     SELECT {claim} FROM claims
     WHERE state IN ('claimed', 'running')
@@ -191,13 +194,18 @@ ORDER BY claims.ticket
 
 -- name: holds
 SELECT present.*, claims.*
-FROM (
-    SELECT id AS incarnation, since, cause, armed_at IS NOT NULL AS armed
-    FROM incarnations ORDER BY ordinal DESC LIMIT 1
-) AS present
+FROM {present}
 LEFT JOIN (
     SELECT pod_uid, id, epoch, owner, claimed_at, protected_until FROM claims WHERE state IN ('claimed', 'running')
 ) AS claims ON true
+
+-- name: occupancy
+SELECT present.*,
+    (SELECT count(*) FROM claims WHERE namespace = $1 AND pool = $2 AND state = 'queued') AS queued,
+    ARRAY(
+        SELECT pod_uid FROM claims WHERE namespace = $1 AND pool = $2 AND state IN ('claimed', 'running')
+    ) AS held
+FROM {present}
 
 -- name: live_by_pods
 SELECT {claim} FROM claims

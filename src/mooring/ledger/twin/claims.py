@@ -1,12 +1,13 @@
 """Claims in memory: the judges of `model.claim` decide what PostgreSQL decides in its WHERE."""
 
+from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
 from msgspec.structs import replace
 
-from mooring.ledger.records import Channel, ClaimFilter, ClaimPage, Holds, LiveClaims, PoolCount
+from mooring.ledger.records import Channel, ClaimFilter, ClaimPage, Holds, LiveClaims, Occupancy, PoolCount
 from mooring.ledger.twin.session import Session
 from mooring.ledger.twin.store import MemoryStore, as_json
 from mooring.model.claim import (
@@ -209,6 +210,15 @@ class MemoryClaims:
             for claim in live.claims
         )  # fmt: skip
         return Holds(live.incarnation, live.armed, items)
+
+    async def occupancy(self, namespace: str, pool: str) -> Occupancy:
+        store = await self._session.turn()
+        held = Counter(
+            claim.pod_uid for claim in store.holders.values() if (claim.namespace, claim.pool) == (namespace, pool)
+        )
+        present = self._session.incarnation
+        counted = {uid: count for uid, count in held.items() if uid is not None}
+        return Occupancy(present.id, present.armed, counted, len(_queue(store, namespace, pool)))
 
     async def live_by_pods(self, pod_uids: Iterable[str]) -> tuple[Claim, ...]:
         wanted = set(pod_uids)

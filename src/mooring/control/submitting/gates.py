@@ -1,0 +1,170 @@
+"""Looking before anything is made: each gate is read live, and what cannot be read is unknown."""
+
+from typing import Any
+
+from mooring.control.fleet import Fleet
+from mooring.control.submitting.inheritance import read_inheritance
+from mooring.control.submitting.watch import SubmissionWatch
+from mooring.kube.client import KubeClient
+from mooring.kube.errors import KubeError, ObjectNotFound
+from mooring.kube.resources import CONFIGMAPS, DEPLOYMENTS, JOBS, PODS, RESOURCEQUOTAS, WARMUPS, Resource
+from mooring.kube.views import Submission
+from mooring.model.node import Node
+from mooring.model.submission import STARTED, Step, SubmissionSpec, name_for, steps_of
+from mooring.model.submission_checks import check_submission
+from mooring.planning.submissions.gates import Findings, Quota
+from mooring.planning.submissions.steps import Pinned
+
+WARM_SHARD = "done"
+_MOST_NAME = 63
+
+
+class GateReader:
+    """Reads what the gates judge."""
+
+    def __init__(self, client: KubeClient, fleet: Fleet, watch: SubmissionWatch) -> None:
+        self._client = client
+        self._fleet = fleet
+        self._watch = watch
+
+    async def read(self, view: Submission) -> Findings:
+        """Everything, unless the spec itself is wrong: then nothing else is asked."""
+        problems = find_problems(view)
+        if problems:
+            return Findings(problems=problems)
+        namespace, spec = view.metadata.namespace, view.spec
+        wishes = [spec.placement, *(step.step.placement for step in steps_of(spec) if step.step.placement)]
+        distinct = {repr(wish): wish for wish in wishes}
+        inherited = await read_inheritance(self._client, namespace, spec.inherit_env)
+        return Findings(
+            config_maps=await self.config_maps(namespace, spec),
+            warmups={name: await self._phase(namespace, name) for name in warmups_of(spec)},
+            placements=tuple(self._fleet.place(wish) for wish in distinct.values()),
+            permissions=await self._permissions(namespace, spec),
+            quotas=await self._quotas(namespace),
+            inheritance=inherited.problem,
+            key_holder=self._key_holder(view),
+        )
+
+    async def config_maps(self, namespace: str, spec: SubmissionSpec) -> dict[str, bool | None]:
+        """Whether each that is required is there; None when that cannot be told."""
+        return {name: await self._exists(namespace, name) for name in spec.requires.config_maps}
+
+    async def pins(self, namespace: str, spec: SubmissionSpec, steps: dict[str, Step]) -> dict[str, Pinned]:
+        """For steps that go where a shard is warm: the nodes that hold it, alive and the same as then."""
+        wished = {name: self._wish(spec, step) for name, step in steps.items()}
+        held = {warmup: await self._shards(namespace, warmup) for warmup in set(wished.values()) if warmup}
+        pins: dict[str, Pinned] = {}
+        for name, warmup in wished.items():
+            if warmup:
+                pins[name] = _pin(warmup, steps[name].shard, held[warmup])
+        return pins
+
+    async def _shards(self, namespace: str, warmup: str) -> dict[int, dict[str, str]] | None:
+        try:
+            found = await self._client.get(WARMUPS, warmup, namespace)
+        except KubeError:
+            return None
+        shards: dict[int, dict[str, str]] = {}
+        for shard in found.status.shards:
+            node = self._fleet.nodes.get(shard.node)
+            if shard.state == WARM_SHARD and node is not None and _usable(node) and node.uid == shard.node_uid:
+                shards.setdefault(shard.shard, {})[node.name] = node.uid
+        return shards
+
+    def _wish(self, spec: SubmissionSpec, step: Step) -> str:
+        placement = step.placement or spec.placement
+        return placement.warmup
+
+    async def _exists(self, namespace: str, name: str) -> bool | None:
+        try:
+            await self._client.get(CONFIGMAPS, name, namespace)
+        except ObjectNotFound:
+            return False
+        except KubeError:
+            return None
+        return True
+
+    async def _phase(self, namespace: str, name: str) -> str | None:
+        try:
+            return (await self._client.get(WARMUPS, name, namespace)).status.phase or "Pending"
+        except ObjectNotFound:
+            return ""
+        except KubeError:
+            return None
+
+    async def _permissions(self, namespace: str, spec: SubmissionSpec) -> dict[str, bool | None]:
+        needed: list[tuple[str, Resource[Any], str]] = [
+            ("create", JOBS, ""),
+            ("delete", JOBS, ""),
+            ("get", PODS, "log"),
+        ]
+        if spec.scripts:
+            needed.append(("create", CONFIGMAPS, ""))
+        if spec.inherit_env is not None:
+            needed.append(("get", DEPLOYMENTS, ""))
+        answers: dict[str, bool | None] = {}
+        for verb, resource, subresource in needed:
+            what = f"{verb} {resource.plural}{'/' + subresource if subresource else ''}"
+            try:
+                answer = await self._client.can_i(verb, resource, namespace=namespace, subresource=subresource)
+                answers[what] = answer.allowed
+            except KubeError:
+                answers[what] = None
+        return answers
+
+    async def _quotas(self, namespace: str) -> tuple[Quota, ...] | None:
+        try:
+            found = (await self._client.list(RESOURCEQUOTAS, namespace)).items
+        except KubeError:
+            return None
+        return tuple(Quota(one.metadata.name, one.status.hard or one.spec.hard, one.status.used) for one in found)
+
+    def _key_holder(self, view: Submission) -> str:
+        """Another submission under this key that came first, or runs already."""
+        meta = view.metadata
+        for other in self._watch.submissions:
+            same = other.metadata.namespace == meta.namespace and other.spec.key == view.spec.key
+            if not same or other.metadata.uid == meta.uid:
+                continue
+            theirs, ours = _precedence(other), _precedence(view)
+            if theirs < ours:
+                return other.metadata.name
+        return ""
+
+
+def find_problems(view: Submission) -> tuple[str, ...]:
+    """Why a submission must not be acted on; empty when it may."""
+    problems = [*view.defects, *(str(problem) for problem in check_submission(view.spec))]
+    if len(view.metadata.name) > _MOST_NAME:
+        problems.append(f"metadata.name: {view.metadata.name!r} is not allowed (at most {_MOST_NAME} characters)")
+    return tuple(problems)
+
+
+def warmups_of(spec: SubmissionSpec) -> tuple[str, ...]:
+    """Those that are required, and those that steps are placed by."""
+    placed = [step.step.placement.warmup for step in steps_of(spec) if step.step.placement is not None]
+    return tuple(sorted({*spec.requires.warmups, spec.placement.warmup, *placed} - {""}))
+
+
+def _pin(warmup: str, shard: int | None, shards: dict[int, dict[str, str]] | None) -> Pinned:
+    if shards is None:
+        return Pinned(problem=f"the Warmup {warmup} could not be read")
+    if shard is None:
+        nodes = {name: uid for of_shard in shards.values() for name, uid in of_shard.items()}
+        return Pinned(nodes) if nodes else Pinned(problem=f"no live node holds {warmup}")
+    if not shards.get(shard):
+        return Pinned(problem=f"shard {shard} of {warmup} is warm on no live node")
+    return Pinned(shards[shard])
+
+
+def _usable(node: Node) -> bool:
+    return node.ready and not node.draining_because
+
+
+def _precedence(view: Submission) -> tuple[bool, bool, str, str]:
+    """Who has a key: one that has begun, then the one that is named after it, then the older one."""
+    created = view.metadata.creation_timestamp
+    begun = view.status.phase in STARTED
+    named = view.metadata.name == name_for(view.spec.key)
+    return (not begun, not named, created.isoformat() if created else "", view.metadata.uid)

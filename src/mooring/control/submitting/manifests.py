@@ -1,0 +1,174 @@
+"""Jobs and ConfigMaps of a submission, built as data: arguments stay lists, values stay values."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from mooring.control.submitting.login import with_login
+from mooring.control.submitting.seeing import accepted_hash
+from mooring.kube.views import Submission
+from mooring.model import names
+from mooring.model.boundary import escape_references
+from mooring.model.submission import (
+    SCRIPTS_PATH,
+    EnvVar,
+    NamedStep,
+    Options,
+    SubmissionSpec,
+    job_name,
+    name_for,
+    scripts_name,
+)
+from mooring.planning.placement import Placed
+from mooring.planning.submissions.steps import CreateJob
+
+Body = dict[str, Any]
+
+_SCRIPTS_VOLUME = "mooring-scripts"
+_READ_AND_RUN = 0o555
+
+
+def submission_manifest(namespace: str, spec: SubmissionSpec) -> Body:
+    """The object itself, named after its key."""
+    return {
+        "apiVersion": names.API_VERSION,
+        "kind": "Submission",
+        "metadata": {"name": name_for(spec.key), "namespace": namespace},
+        "spec": msgspec.to_builtins(spec),
+    }
+
+
+def job_manifest(view: Submission, create: CreateJob, placed: Placed, inherited: Sequence[Body]) -> Body:
+    """The Job of one step. No TTL: what it says of its result must not vanish before it is read (fault 35)."""
+    spec, step = view.spec, create.step
+    retry = step.step.retry or spec.retry
+    labels = {names.SUBMISSION: view.metadata.name, names.STEP: step.name}
+    annotations = {names.SPEC_HASH: accepted_hash(view)}
+    if create.pinned.nodes:
+        annotations[names.NODE_UID] = " ".join(sorted(create.pinned.nodes.values()))
+    pod = placed.on({"restartPolicy": "Never", "containers": [_container(view, create, inherited)], **_volumes(spec)})
+    if spec.service_account:
+        pod["serviceAccountName"] = spec.service_account
+    if create.pinned.nodes:
+        pod["affinity"] = _pinned_to(sorted(create.pinned.nodes))
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "name": job_name(spec.key, step.name),
+            "namespace": view.metadata.namespace,
+            "labels": labels,
+            "annotations": annotations,
+            "ownerReferences": [owner_reference(view)],
+        },
+        "spec": {
+            "backoffLimit": retry.attempts - 1,
+            "activeDeadlineSeconds": retry.deadline_seconds,
+            "template": {"metadata": {"labels": labels}, "spec": pod},
+        },
+    }
+
+
+def scripts_manifest(view: Submission) -> Body:
+    """The ConfigMap with the submission's own scripts."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": scripts_name(view.spec.key),
+            "namespace": view.metadata.namespace,
+            "labels": {names.SUBMISSION: view.metadata.name},
+            "annotations": {names.SPEC_HASH: accepted_hash(view)},
+            "ownerReferences": [owner_reference(view)],
+        },
+        "data": dict(view.spec.scripts),
+    }
+
+
+def owner_reference(view: Submission) -> Body:
+    """What goes with the submission when it is deleted."""
+    return {
+        "apiVersion": names.API_VERSION,
+        "kind": "Submission",
+        "name": view.metadata.name,
+        "uid": view.metadata.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def command_of(spec: SubmissionSpec, step: NamedStep) -> list[str]:
+    """The whole command line of a step: the submission's part, then the step's own."""
+    own = step.step
+    program = own.program or spec.program
+    return [program, *spec.args, *_rendered(spec.options), *own.args, *_rendered(own.options)]
+
+
+def _rendered(options: Options) -> list[str]:
+    found: list[str] = []
+    for name, value in options.items():
+        found += [name, value if isinstance(value, str) else " ".join(value)]
+    return found
+
+
+def _container(view: Submission, create: CreateJob, inherited: Sequence[Body]) -> Body:
+    spec = view.spec
+    command = command_of(spec, create.step)
+    if spec.login is not None:
+        command = with_login(spec.login, command)
+    program, *arguments = (escape_references(text) for text in command)
+    mounts = [*spec.volume_mounts, *([_scripts_mount()] if spec.scripts else [])]
+    container: Body = {
+        "name": "main",
+        "image": spec.image,
+        "command": [program],
+        "args": arguments,
+        "env": _environment(view, create, inherited),
+    }
+    if mounts:
+        container["volumeMounts"] = mounts
+    if spec.resources:
+        container["resources"] = spec.resources
+    return container
+
+
+def _environment(view: Submission, create: CreateJob, inherited: Sequence[Body]) -> list[Body]:
+    """Inherited, then the submission's, then the step's, then our own; of two with one name the later counts."""
+    own: Mapping[str, str] = {
+        "MOORING_SUBMISSION": view.metadata.name,
+        "MOORING_STEP": create.step.name,
+        "MOORING_SCRIPTS": SCRIPTS_PATH if view.spec.scripts else "",
+        "MOORING_SHARD": "" if create.step.step.shard is None else str(create.step.step.shard),
+        "MOORING_FAILED_BATCHES": " ".join(create.failed_batches),
+    }
+    found: dict[str, Body] = {str(variable["name"]): dict(variable) for variable in inherited}
+    for variable in (*view.spec.env, *create.step.step.env):
+        found[variable.name] = _variable(variable)
+    found.update({name: {"name": name, "value": value} for name, value in own.items() if value})
+    return list(found.values())
+
+
+def _variable(variable: EnvVar) -> Body:
+    if variable.value_from is not None:
+        return {"name": variable.name, "valueFrom": variable.value_from}
+    return {"name": variable.name, "value": escape_references(variable.value)}
+
+
+def _volumes(spec: SubmissionSpec) -> Body:
+    volumes = list(spec.volumes)
+    if spec.scripts:
+        source = {"name": scripts_name(spec.key), "defaultMode": _READ_AND_RUN}
+        volumes.append({"name": _SCRIPTS_VOLUME, "configMap": source})
+    return {"volumes": volumes} if volumes else {}
+
+
+def _scripts_mount() -> Body:
+    return {"name": _SCRIPTS_VOLUME, "mountPath": SCRIPTS_PATH, "readOnly": True}
+
+
+def _pinned_to(nodes: Sequence[str]) -> Body:
+    # A requirement on a node's field takes exactly one value: one alternative a node.
+    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]} for node in nodes]
+    required = {"nodeSelectorTerms": terms}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}

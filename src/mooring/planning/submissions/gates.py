@@ -1,0 +1,171 @@
+"""The gates before a submission: each is ok, fail or unknown, and unknown never counts as ok."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from mooring.model.errors import InvalidInput
+from mooring.model.quantity import parse_quantity
+from mooring.model.submission import Gate, SubmissionSpec, steps_of
+from mooring.planning.placement import Placed
+
+OK, FAIL, UNKNOWN = "ok", "fail", "unknown"
+CEILING = "ceiling"
+WARM = "Ready"
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """A ResourceQuota, as its status tells."""
+
+    name: str
+    hard: Mapping[str, str]
+    used: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What was looked up before anything is made. None: it could not be read."""
+
+    problems: tuple[str, ...] = ()
+    config_maps: Mapping[str, bool | None] = field(default_factory=dict)
+    warmups: Mapping[str, str | None] = field(default_factory=dict)  # phases; empty when there is no such Warmup
+    placements: tuple[Placed, ...] = ()
+    permissions: Mapping[str, bool | None] = field(default_factory=dict)
+    quotas: tuple[Quota, ...] | None = ()
+    inheritance: str | None = ""  # what is wrong with the Deployment to copy from
+    key_holder: str = ""  # another submission that has this key
+    strangers: tuple[str, ...] = ()  # Jobs in the way that nobody of ours made
+
+
+class Admission(Enum):
+    """What the gates together mean."""
+
+    GO = "go"
+    WAIT = "wait"
+    REFUSE = "refuse"
+
+
+def judge_gates(spec: SubmissionSpec, found: Findings) -> tuple[Gate, ...]:
+    """Every gate but the ceiling, which is judged under the namespace's lease."""
+    if found.problems:
+        return (Gate("spec", FAIL, "; ".join(found.problems[:5]), "correct these fields and submit again"),)
+    gates = [Gate("spec", OK, "every field is in its allowed form"), _key(spec, found)]
+    if found.config_maps:
+        gates.append(_config_maps(found))
+    if found.warmups:
+        gates.append(_warmups(found))
+    if spec.inherit_env is not None:
+        gates.append(_inheritance(spec.inherit_env.deployment, found))
+    gates += [_placement(found), _permissions(found), _quota(spec, found)]
+    if found.strangers:
+        told = f"{', '.join(found.strangers[:5])}: Jobs of that name exist, and Mooring did not make them"
+        gates.append(Gate("names", FAIL, told, "delete or rename them, or submit under another key"))
+    return tuple(gates)
+
+
+def judge_ceiling(running: int, ahead: int, ceiling: int) -> Gate:
+    """How many may run at once in a namespace; the others wait in the order of their age."""
+    if running + ahead < ceiling:
+        return Gate(CEILING, OK, f"{running} of {ceiling} run in this namespace")
+    place = f", {ahead} wait before this one" if ahead else ""
+    told = f"{running} of {ceiling} run in this namespace{place}: queued"
+    return Gate(CEILING, FAIL, told, "wait for one to end, or raise MOORING_SUBMISSION_CEILING")
+
+
+def plan_admission(spec: SubmissionSpec, gates: tuple[Gate, ...]) -> tuple[Admission, str]:
+    """Go, wait or refuse, and why. What is not known is waited for, never assumed."""
+    failing = [gate for gate in gates if gate.state == FAIL]
+    patient = {CEILING, "warmups"} if spec.requires.warmup_policy == "Wait" else {CEILING}
+    if hopeless := [gate for gate in failing if gate.id not in patient]:
+        return Admission.REFUSE, "; ".join(gate.message for gate in hopeless)
+    if waiting := failing + [gate for gate in gates if gate.state != OK and gate.state != FAIL]:
+        return Admission.WAIT, "; ".join(gate.message for gate in waiting)
+    return Admission.GO, ""
+
+
+def _key(spec: SubmissionSpec, found: Findings) -> Gate:
+    if found.key_holder:
+        told = f"the key {spec.key!r} belongs to the submission {found.key_holder}"
+        return Gate("key", FAIL, told, "use another key, or delete that submission")
+    return Gate("key", OK, f"the key {spec.key!r} is this submission's own")
+
+
+def _config_maps(found: Findings) -> Gate:
+    missing = sorted(name for name, there in found.config_maps.items() if there is False)
+    unread = sorted(name for name, there in found.config_maps.items() if there is None)
+    if missing:
+        return Gate("config-maps", FAIL, f"missing: {', '.join(missing)}", f"kubectl create configmap {missing[0]} …")
+    if unread:
+        return Gate("config-maps", UNKNOWN, f"could not be read: {', '.join(unread)}", "looked at again by itself")
+    return Gate("config-maps", OK, f"{len(found.config_maps)} of {len(found.config_maps)} are there")
+
+
+def _warmups(found: Findings) -> Gate:
+    cold = sorted(
+        f"{name} is {phase or 'missing'}" for name, phase in found.warmups.items() if phase not in (WARM, None)
+    )
+    unread = sorted(name for name, phase in found.warmups.items() if phase is None)
+    if cold:
+        return Gate("warmups", FAIL, "; ".join(cold), "wait for it, or see 'mooring warmups'")
+    if unread:
+        return Gate("warmups", UNKNOWN, f"could not be read: {', '.join(unread)}", "looked at again by itself")
+    return Gate("warmups", OK, f"{', '.join(sorted(found.warmups))} ready")
+
+
+def _inheritance(deployment: str, found: Findings) -> Gate:
+    if found.inheritance is None:
+        return Gate(
+            "inherit-env", UNKNOWN, f"the Deployment {deployment} could not be read", "looked at again by itself"
+        )
+    if found.inheritance:
+        return Gate("inherit-env", FAIL, found.inheritance, f"start the Deployment {deployment}, or name another")
+    return Gate("inherit-env", OK, f"the Deployment {deployment} runs")
+
+
+def _placement(found: Findings) -> Gate:
+    for placed in found.placements:
+        if placed.problem:
+            return Gate("placement", FAIL, placed.problem, placed.fix)
+        if not placed.settled:
+            return Gate("placement", UNKNOWN, "the node pools have not been read yet", "looked at again by itself")
+        if not placed.nodes and not placed.templates:
+            wanted = ", ".join(f"{key}={value}" for key, value in placed.node_selector.items()) or "any node"
+            return Gate("placement", FAIL, f"no node can take the pods (wanted: {wanted})", "add nodes, or relax it")
+    return Gate("placement", OK, "there are nodes that can take the pods")
+
+
+def _permissions(found: Findings) -> Gate:
+    refused = sorted(what for what, may in found.permissions.items() if may is False)
+    unread = sorted(what for what, may in found.permissions.items() if may is None)
+    if refused:
+        return Gate(
+            "permissions", FAIL, f"not allowed: {', '.join(refused)}", "apply the roles that 'mooring install' prints"
+        )
+    if unread or not found.permissions:
+        return Gate("permissions", UNKNOWN, "the API server did not say what is allowed", "looked at again by itself")
+    return Gate("permissions", OK, "everything needed is allowed")
+
+
+def _quota(spec: SubmissionSpec, found: Findings) -> Gate:
+    if found.quotas is None:
+        return Gate("quota", UNKNOWN, "the quotas could not be read", "looked at again by itself")
+    needed = {"count/jobs.batch": len(steps_of(spec)), "pods": 1, "count/pods": 1}
+    for quota in found.quotas:
+        for resource, wanted in needed.items():
+            if resource not in quota.hard:
+                continue
+            try:
+                left = parse_quantity(quota.hard[resource]) - parse_quantity(quota.used.get(resource, "0"))
+            except InvalidInput as error:
+                return Gate("quota", UNKNOWN, f"{quota.name}: {error.message}", "correct the quota")
+            if left < wanted:
+                told = f"{quota.name} leaves {int(left)} {resource}, {wanted} are needed"
+                return Gate("quota", FAIL, told, f"raise {resource} in the quota {quota.name}, or use fewer batches")
+        requests = spec.resources.get("requests") or {}
+        limits = spec.resources.get("limits") or {}
+        for resource in ("cpu", "memory"):
+            if f"requests.{resource}" in quota.hard and resource not in {**limits, **requests}:
+                told = f"{quota.name} demands requests.{resource} of every pod, the submission gives none"
+                return Gate("quota", FAIL, told, f"set resources.requests.{resource}")
+    return Gate("quota", OK, "the quotas leave room" if found.quotas else "the namespace has no quota")

@@ -34,6 +34,7 @@ from mooring.control.reaping import Reaping
 from mooring.control.remedies import Remedies
 from mooring.control.serving.document import Documents
 from mooring.control.serving.services import Services
+from mooring.control.submitting.submissions import Submissions
 from mooring.control.switches import Switches
 from mooring.control.urgency import LEISURELY_SECONDS, SOON_SECONDS, changed_hands, told_only
 from mooring.control.warming.part import Warming
@@ -42,6 +43,7 @@ from mooring.kube.reflector import Reflector
 from mooring.ledger.port import Ledger
 from mooring.ledger.records import Channel, Wake
 from mooring.model.pool import Pool
+from mooring.model.submission import DEFAULT_CEILING
 from mooring.model.timeouts import Timeouts, assert_order
 from mooring.model.worker import Worker
 
@@ -61,6 +63,7 @@ class Surroundings:
     activity: PolledActivity
     documents: Documents
     address: str = ""
+    submission_ceiling: int = DEFAULT_CEILING
 
 
 class Mooring:
@@ -104,7 +107,19 @@ class Mooring:
         self.warming = Warming(
             client, ledger, self.fleet, auditor, self.switches.why_paused, self._may_act, clock, entropy, timeouts
         )
-        self._parts: tuple[Part, ...] = (self.services, self.warming)
+        self.submissions = Submissions(
+            client,
+            ledger,
+            self.fleet,
+            auditor,
+            self.switches,
+            self._may_act,
+            clock,
+            entropy,
+            given.replica_id,
+            given.submission_ceiling,
+        )
+        self._parts: tuple[Part, ...] = (self.services, self.warming, self.submissions)
         self.fleet.subscribe(self._on_change)
         self.fleet.subscribe_workers(self._ready.update)
         self.fleet.follow(self._on_pool, self._on_worker)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, get_type_hints
 
 from mooring.model.errors import InvalidInput
+from mooring.model.submission import DEFAULT_CEILING
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,9 @@ class Settings:
     token: Annotated[str, "Bearer token of the API; empty makes one in the state folder."] = ""
     replica: Annotated[str, "Name of this replica; empty means the host's name."] = ""
     open_pages: Annotated[bool, "Show pages without a login to browsers on this machine."] = False
+    submission_ceiling: Annotated[int, "Most submissions that run at once in a namespace; others wait."] = (
+        DEFAULT_CEILING
+    )
     log_level: Annotated[str, "debug, info, warning or error."] = "info"
 
 

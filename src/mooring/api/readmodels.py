@@ -8,6 +8,8 @@ import msgspec
 
 from mooring.control.reading import InvariantReading, NodeReading, PoolReading, ReadSide, WorkerReading
 from mooring.control.serving.reading import DocumentUnavailable, ServiceReading, ServiceReadSide
+from mooring.control.submitting.reading import SubmissionDetail, SubmissionReading, SubmissionReadSide, read_detail
+from mooring.control.submitting.requests import SubmissionDesk
 from mooring.control.warming.reading import WarmupReading, WarmupReadSide
 from mooring.control.warming.requests import Asked, WarmupRequests
 from mooring.ledger.records import AuditFilter, ClaimFilter
@@ -30,6 +32,10 @@ __all__ = [
     "Readings",
     "ServiceReadSide",
     "ServiceReading",
+    "SubmissionDesk",
+    "SubmissionDetail",
+    "SubmissionReadSide",
+    "SubmissionReading",
     "WarmupReadSide",
     "WarmupReading",
     "WarmupRequests",
@@ -37,6 +43,7 @@ __all__ = [
     "read_audit",
     "read_claim",
     "read_claims",
+    "read_detail",
 ]
 
 

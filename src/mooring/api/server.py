@@ -26,6 +26,7 @@ from mooring.api.health import healthz, metrics, readyz
 from mooring.api.reads import get_pool, list_audit, list_invariants, list_nodes, list_pools, list_workers
 from mooring.api.services import SERVICE_ROUTES
 from mooring.api.streaming import stream_events
+from mooring.api.submissions import SUBMISSION_ROUTES
 from mooring.api.switchboard import Switchboard
 from mooring.api.switching import pause_invariant, resume_invariant
 from mooring.api.warmups import WARMUP_ROUTES
@@ -35,6 +36,7 @@ from mooring.control.claiming.dispatching import Dispatching
 from mooring.control.claiming.identity import WorkerIdentity
 from mooring.control.reading import ReadSide
 from mooring.control.serving.reading import ServiceReadSide
+from mooring.control.submitting.submissions import Submissions
 from mooring.control.switches import Switches
 from mooring.control.warming.part import Warming
 from mooring.ledger.port import Ledger
@@ -68,6 +70,7 @@ class ApiParts:
     clock: Clock
     entropy: Entropy
     services: ServiceReadSide
+    submissions: Submissions
 
 
 def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
@@ -87,6 +90,8 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
         "clock": parts.clock,
         "entropy": parts.entropy,
         "services": parts.services,
+        "submissions": parts.submissions.reading,
+        "submission_desk": parts.submissions.desk,
     }
     return Litestar(
         route_handlers=[
@@ -103,6 +108,7 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
             *CLAIM_ROUTES,
             *DISPATCH_ROUTES,
             *SERVICE_ROUTES,
+            *SUBMISSION_ROUTES,
             *WARMUP_ROUTES,
             stream_events,
             pause_invariant,

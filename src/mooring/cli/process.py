@@ -77,6 +77,7 @@ async def run_process(
         clock=given.clock,
         entropy=given.entropy,
         services=mooring.services.reading,
+        submissions=mooring.submissions,
     )
     host = HttpHost(build_api(parts, build_pages(live)), listener)
     async with asyncio.TaskGroup() as group:

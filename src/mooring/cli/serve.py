@@ -57,6 +57,7 @@ async def _serve(settings: Settings) -> None:
             PolledActivity(clock),
             documents,
             address,
+            settings.submission_ceiling,
         )
         await run_process(given, access, listener, stop, lambda: _tell(address))
 

@@ -52,7 +52,13 @@ INVARIANTS: tuple[Invariant, ...] = (
         "debounce 60 s",
         True,
     ),
-    Invariant("leftover-jobs", "submission Jobs belong to a live submission", "delete, wait until gone", ""),
+    Invariant(
+        "leftover-jobs",
+        "submission Jobs belong to a live submission",
+        "delete, wait until gone",
+        "every 30 s and before each submit, 2 ticks; of unknown origin after 1800 s",
+        True,
+    ),
     Invariant("schedulable", "managed pods can schedule somewhere", "condition and explanation, no churn", "", True),
     Invariant("warm-floor", "idle >= warm, while active + terminating <= max", "create, slow start", "", True),
     Invariant(

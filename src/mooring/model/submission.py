@@ -17,6 +17,7 @@ DEFAULT_IMAGE = "busybox:stable"
 SCRIPTS_PATH = "/mooring/scripts"
 OWN_VARIABLES = "MOORING_"
 MOST_BATCHES = 10_000
+DEFAULT_CEILING = 3  # submissions that run at once in a namespace
 _STEM_TEXT = 23
 
 RawObject = dict[str, Any]

@@ -37,6 +37,7 @@ class Cleared:
     submissions: tuple[Submission, ...] = ()  # as listed, after the Jobs
     found: int = 0
     broken: int = 0
+    first: str = ""  # one of the leftovers, as evidence
     healed_seconds: tuple[float, ...] = ()
     wake_at: datetime | None = None
 
@@ -94,6 +95,7 @@ class Leftovers:
             submissions=submissions,
             found=fresh,
             broken=len(plan.acts) - len(healed),
+            first=plan.acts[0].job.name if plan.acts else "",
             healed_seconds=tuple((now - verdict.sightings[act.key]).total_seconds() for act in healed),
             wake_at=verdict.wake_at,
         )

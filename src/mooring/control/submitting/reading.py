@@ -1,0 +1,126 @@
+"""The read side of submissions: what api, pages and terminal may know of them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from mooring.control.submitting.watch import SubmissionWatch
+from mooring.kube.views import Submission
+from mooring.model import names
+from mooring.model.errors import NotFound
+from mooring.model.evidence import Failure
+from mooring.model.submission import Gate, JobCounts, Phase, StepStatus, SubmissionSpec
+from mooring.model.why import Condition, Why
+
+
+class SubmissionReading(msgspec.Struct, frozen=True, rename="camel"):
+    """A submission of the contract, without its spec and steps."""
+
+    namespace: str
+    name: str
+    key: str
+    program: str
+    phase: str
+    message: str
+    jobs: JobCounts
+    gates: tuple[Gate, ...]
+    failure: Failure | None
+    why: Why
+    cancelled: bool
+    created_at: datetime | None
+    terminating: bool
+
+
+class SubmissionDetail(SubmissionReading, frozen=True, kw_only=True):
+    """The whole of it."""
+
+    spec: SubmissionSpec
+    steps: tuple[StepStatus, ...]
+    conditions: tuple[Condition, ...]
+
+
+class SubmissionReadSide:
+    """Answers from the caches."""
+
+    def __init__(self, watch: SubmissionWatch) -> None:
+        self._watch = watch
+
+    def submissions(self, namespace: str = "", phase: str = "") -> list[SubmissionReading]:
+        """Newest first."""
+        found = [read_submission(view) for view in _newest_first(self._watch.submissions)]
+        return [
+            one for one in found if (not namespace or one.namespace == namespace) and (not phase or one.phase == phase)
+        ]
+
+    def details(self) -> list[SubmissionDetail]:
+        """All of them with their steps, newest first."""
+        return [read_detail(view) for view in _newest_first(self._watch.submissions)]
+
+    def submission(self, namespace: str, name: str) -> SubmissionDetail:
+        """One submission by its name or its key, or `NotFound`."""
+        view = self._watch.submission(f"{namespace}/{name}")
+        if view is None:
+            view = next(
+                (one for one in self._watch.submissions if (one.metadata.namespace, one.spec.key) == (namespace, name)),
+                None,
+            )
+        if view is None:
+            raise NotFound(f"there is no submission {namespace}/{name}", fix="'mooring submissions' lists them")
+        return read_detail(view)
+
+
+def read_submission(view: Submission) -> SubmissionReading:
+    """The short form."""
+    return SubmissionReading(**_common(view))  # type: ignore[arg-type]
+
+
+def read_detail(view: Submission) -> SubmissionDetail:
+    """With its steps: those that were not begun yet, too."""
+    return SubmissionDetail(
+        **_common(view),  # type: ignore[arg-type]
+        spec=view.spec,
+        steps=view.status.steps,
+        conditions=view.status.conditions,
+    )
+
+
+def _common(view: Submission) -> dict[str, object]:
+    meta, status = view.metadata, view.status
+    phase = status.phase or Phase.PENDING.value
+    return {
+        "namespace": meta.namespace,
+        "name": meta.name,
+        "key": view.spec.key,
+        "program": view.spec.program,
+        "phase": phase,
+        "message": status.message or "not looked at yet",
+        "jobs": status.jobs,
+        "gates": status.gates,
+        "failure": status.failure,
+        "why": _why(view, phase),
+        "cancelled": names.CANCEL in meta.annotations,
+        "created_at": meta.creation_timestamp,
+        "terminating": view.terminating,
+    }
+
+
+def _why(view: Submission, phase: str) -> Why:
+    status = view.status
+    shut = [gate for gate in status.gates if gate.state != "ok"]
+    since = next((one.last_transition_time for one in status.conditions if one.type == "Finished"), "")
+    return Why(
+        code=phase.lower(),
+        message=status.message or "not looked at yet",
+        since=datetime.fromisoformat(since) if since else view.metadata.creation_timestamp,
+        blockers=tuple(f"{gate.id}: {gate.message}" for gate in shut),
+        fix=next((gate.fix for gate in shut if gate.fix), ""),
+    )
+
+
+def _newest_first(views: Sequence[Submission]) -> list[Submission]:
+    def age(view: Submission) -> tuple[str, str, str]:
+        created = view.metadata.creation_timestamp
+        return (created.isoformat() if created else "", view.metadata.namespace, view.metadata.name)
+
+    return sorted(views, key=age, reverse=True)

@@ -1,0 +1,183 @@
+"""The desk: submit, cancel, remove, and read logs. Whoever asks, asks here."""
+
+from typing import Any
+
+import msgspec
+
+from mooring.clock import Clock, Entropy
+from mooring.control.submitting.manifests import submission_manifest
+from mooring.control.submitting.watch import SubmissionWatch
+from mooring.control.submitting.writing import Creator, InTheWay
+from mooring.kube.client import KubeClient
+from mooring.kube.errors import (
+    ConnectionFailed,
+    KubeError,
+    ObjectConflict,
+    ObjectInvalid,
+    ObjectNotFound,
+    ServerFailed,
+    TooManyRequests,
+)
+from mooring.kube.resources import PODS, SUBMISSIONS
+from mooring.kube.views import Pod, Submission
+from mooring.model import boundary, names
+from mooring.model.errors import Conflict, InvalidInput, NotFound, Unavailable
+from mooring.model.evidence import clean_log
+from mooring.model.submission import ENDED, Cancel, KeyReused, Phase, SubmissionSpec, name_for, spec_hash
+from mooring.model.submission_checks import check_submission
+
+MOST_LOG_LINES = 1_000
+_LOG_BYTES = 512 * 1024
+
+
+class SubmissionDesk:
+    """The same key and spec give the same submission, however often and wherever they are sent."""
+
+    def __init__(self, client: KubeClient, watch: SubmissionWatch, clock: Clock, entropy: Entropy) -> None:
+        self._client = client
+        self._watch = watch
+        self._creator = Creator(client, clock, entropy)
+
+    async def submit(self, namespace: str, spec: SubmissionSpec) -> tuple[Submission, bool]:
+        """The submission, and whether it is new. A refused one that is sent again is looked at again."""
+        _check(namespace, spec)
+        elsewhere = self._holder(namespace, spec.key)
+        if elsewhere is not None:
+            return await self._again(elsewhere, spec), False
+        body = submission_manifest(namespace, spec)
+        try:
+            view, fresh = await self._creator.create(SUBMISSIONS, body, namespace, lambda found: _same(found, spec))
+        except InTheWay as taken:
+            if taken.found.terminating:
+                raise Conflict(
+                    f"the submission {taken.found.metadata.name} is being deleted", fix="submit again in a moment"
+                ) from taken
+            raise _reused(spec.key, taken.found.metadata.name) from taken
+        except KubeError as error:
+            raise _told(error, namespace) from error
+        return (view, True) if fresh else (await self._again(view, spec), False)
+
+    async def cancel(self, namespace: str, name: str, cancel: Cancel) -> Submission:
+        """Ask for the end; the reconciler deletes what runs, and runs the finalizer if that is asked for."""
+        view = await self._read(namespace, name)
+        if view.status.phase in ENDED:
+            raise Conflict(f"the submission {namespace}/{name} has {view.status.phase.lower()} already")
+        text = msgspec.json.encode(cancel).decode()
+        patch = {"metadata": {"uid": view.metadata.uid, "annotations": {names.CANCEL: text}}}
+        try:
+            return await self._client.merge_patch(SUBMISSIONS, name, patch, namespace)
+        except KubeError as error:
+            raise _told(error, namespace, name) from error
+
+    async def remove(self, namespace: str, name: str) -> Submission:
+        """Forget one that has ended, or was refused: its Jobs and their logs go with it."""
+        view = await self._read(namespace, name)
+        if view.status.phase not in (*ENDED, Phase.REFUSED):
+            raise Conflict(f"the submission {namespace}/{name} has not ended", fix="cancel it first")
+        meta = view.metadata
+        try:
+            await self._client.delete(
+                SUBMISSIONS,
+                name,
+                namespace,
+                uid=meta.uid,
+                resource_version=meta.resource_version,
+                propagation="Background",
+            )
+        except ObjectNotFound:
+            return view
+        except KubeError as error:
+            raise _told(error, namespace, name) from error
+        return view
+
+    async def logs(self, namespace: str, name: str, step: str, lines: int) -> tuple[str, tuple[str, ...]]:
+        """The pod whose words they are, and its last lines, cleaned."""
+        view = await self._read(namespace, name)
+        try:
+            selector = f"{names.SUBMISSION}={view.metadata.name},{names.STEP}={step}"
+            pods = (await self._client.list(PODS, namespace, label_selector=selector)).items
+            if not pods:
+                raise NotFound(
+                    f"{name} has no pod of a step {step!r}", fix="'mooring submissions NAME' lists the steps"
+                )
+            newest = max(pods, key=_started)
+            text = await self._client.logs(
+                newest.metadata.name, namespace, container="main", tail_lines=lines, limit_bytes=_LOG_BYTES
+            )
+        except KubeError as error:
+            raise _told(error, namespace, name) from error
+        return newest.metadata.name, clean_log(text, lines)
+
+    async def _read(self, namespace: str, name: str) -> Submission:
+        held = self._watch.submission(f"{namespace}/{name}") or self._holder(namespace, name)
+        try:
+            return await self._client.get(SUBMISSIONS, held.metadata.name if held else name, namespace)
+        except InvalidInput as error:
+            raise NotFound(f"there is no submission {namespace}/{name}") from error
+        except KubeError as error:
+            raise _told(error, namespace, name) from error
+
+    def _holder(self, namespace: str, key: str) -> Submission | None:
+        """A submission that kubectl made under this key, with a name of its own."""
+        for view in self._watch.submissions:
+            same = (view.metadata.namespace, view.spec.key) == (namespace, key)
+            if same and view.metadata.name != name_for(key) and not view.terminating:
+                return view
+        return None
+
+    async def _again(self, view: Submission, spec: SubmissionSpec) -> Submission:
+        if not _same(view, spec):
+            raise _reused(spec.key, view.metadata.name)
+        if view.status.phase != Phase.REFUSED:
+            return view
+        meta = view.metadata
+        patch: dict[str, Any] = {
+            "metadata": {"resourceVersion": meta.resource_version},
+            "status": {"phase": Phase.PENDING.value, "message": "submitted again"},
+        }
+        try:
+            return await self._client.merge_patch(SUBMISSIONS, meta.name, patch, meta.namespace, subresource="status")
+        except ObjectConflict:
+            return view  # it moved by itself
+        except KubeError as error:
+            raise _told(error, meta.namespace, meta.name) from error
+
+
+def _check(namespace: str, spec: SubmissionSpec) -> None:
+    problems = [*boundary.check_name("namespace", namespace), *check_submission(spec)]
+    if problems:
+        first = problems[0]
+        first.detail["problems"] = [str(problem) for problem in problems[:20]]
+        raise first
+
+
+def _same(view: Submission, spec: SubmissionSpec) -> bool:
+    return not view.defects and spec_hash(view.spec) == spec_hash(spec)
+
+
+def _reused(key: str, name: str) -> KeyReused:
+    return KeyReused(
+        f"the key {key!r} belongs to the submission {name}, which has another spec",
+        fix="use another key for other work, or the same spec for the same work",
+        detail={"key": key, "name": name},
+    )
+
+
+def _told(error: KubeError, namespace: str, name: str = "") -> Exception:
+    """What the API server said, in the words of this desk."""
+    match error:
+        case ObjectNotFound():
+            missing = f"submission {namespace}/{name}" if name else f"namespace {namespace}"
+            return NotFound(f"there is no {missing}")
+        case ObjectInvalid():
+            field = error.causes[0].field if error.causes else "spec"
+            return InvalidInput(field, "this value", error.message)
+        case ConnectionFailed() | ServerFailed() | TooManyRequests():
+            return Unavailable(f"the cluster did not answer: {error.message}", fix="send the same key again")
+        case _:
+            return error
+
+
+def _started(pod: Pod) -> str:
+    created = pod.metadata.creation_timestamp
+    return created.isoformat() if created else ""

@@ -1,0 +1,47 @@
+"""Submissions on a stage: a spec to start from, and what the cluster shows of them."""
+
+from typing import Any
+
+import msgspec
+
+from mooring.incidents.replica import Replica
+from mooring.kube.resources import JOBS, SUBMISSIONS
+from mooring.kube.views import Job, Submission
+from mooring.model.names import SUBMISSION
+from mooring.model.submission import SubmissionSpec, name_for
+from tests.scenarios.harbour import NAMESPACE, Harbour
+
+
+def spec(key: str = "night-1", **changes: Any) -> SubmissionSpec:
+    """Setup, two batches, a finalizer."""
+    plain: dict[str, Any] = {
+        "key": key,
+        "program": "search",
+        "args": ["--db", "core_nt"],
+        "setup": {"args": ["prepare"]},
+        "batches": [{"args": ["q0"]}, {"args": ["q1"]}],
+        "finalizer": {"args": ["merge"]},
+    }
+    return msgspec.convert({**plain, **changes}, SubmissionSpec)
+
+
+async def submit(replica: Replica, order: SubmissionSpec) -> Submission:
+    view, _ = await replica.mooring.submissions.desk.submit(NAMESPACE, order)
+    return view
+
+
+async def read(world: Harbour, key: str = "night-1") -> Submission:
+    return await world.client.get(SUBMISSIONS, name_for(key), NAMESPACE)
+
+
+async def jobs(world: Harbour, selector: str = SUBMISSION) -> list[Job]:
+    return (await world.client.list(JOBS, NAMESPACE, label_selector=selector)).items
+
+
+async def until_phase(world: Harbour, phase: str, key: str = "night-1", within: float = 180.0) -> Submission:
+    for _ in range(int(within * 4)):
+        found = await read(world, key)
+        if found.status.phase == phase:
+            return found
+        await world.clock.sleep(0.25)
+    raise AssertionError(f"{key} is not {phase} within {within} s: {found.status}")

@@ -19,6 +19,7 @@ from mooring.api.readmodels import (
     read_audit,
     read_claims,
 )
+from mooring.dashboard.navigation import MENU
 from mooring.dashboard.shapes import path_of
 from mooring.dashboard.tiles import plan_tiles, render_tile
 from mooring.model.audit import AuditOutcome
@@ -30,6 +31,8 @@ templates = Environment(
     loader=PackageLoader("mooring.dashboard"), autoescape=select_autoescape(), trim_blocks=True, lstrip_blocks=True
 )
 templates.globals["path_of"] = path_of
+templates.globals["menu"] = MENU
+templates.globals["live_pages"] = {page.id for page in MENU if page.live}
 
 
 class Selection(msgspec.Struct, frozen=True):

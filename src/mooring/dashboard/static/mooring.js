@@ -6,7 +6,6 @@
   const badge = document.getElementById("live");
 
   // --- live -------------------------------------------------------------------------------------------------------
-  const PARTS = ["pools", "summary", "grid", "workers", "claims", "services", "invariants", "audit"];
   let source = null, heard = Date.now(), paused = false, told = 0, skipped = false;
 
   function show(state, text) {
@@ -50,7 +49,7 @@
       const answer = await fetch(location.href);
       if (!answer.ok) return;
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-      for (const part of PARTS) swap(document.getElementById(part), fresh.getElementById(part));
+      for (const part of document.querySelectorAll("[data-part]")) swap(part, fresh.getElementById(part.id));
     } while (since !== told);
     cells.clear();
   }
@@ -127,7 +126,7 @@
   });
   const help = document.getElementById("help");
   document.getElementById("keys").addEventListener("click", () => help.showModal());
-  const goals = {f: "/", c: "/claims", i: "/invariants", a: "/audit", d: "/docs", s: "/services"};
+  const goals = Object.fromEntries([...document.querySelectorAll("nav a[data-key]")].map(a => [a.dataset.key, a.href]));
   const steps = {ArrowLeft: -1, ArrowRight: 1, ArrowUp: -COLUMNS, ArrowDown: COLUMNS};
   let going = false;
   document.addEventListener("keydown", event => {

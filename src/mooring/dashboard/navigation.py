@@ -1,0 +1,24 @@
+"""The pages, in the order of the menu: where they are, the key that goes there, and whether they are live."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One entry of the menu."""
+
+    id: str
+    title: str
+    path: str
+    key: str
+    live: bool = True
+
+
+MENU = (
+    Page("fleet", "Fleet", "/", "f"),
+    Page("claims", "Claims", "/claims", "c"),
+    Page("services", "Services", "/services", "s"),
+    Page("invariants", "Invariants", "/invariants", "i"),
+    Page("audit", "Audit", "/audit", "a"),
+    Page("docs", "API", "/docs", "d", live=False),
+)

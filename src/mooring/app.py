@@ -21,12 +21,14 @@ from mooring.control.claiming.ready import ReadyIndex
 from mooring.control.claiming.stamping import Stamper
 from mooring.control.claiming.waiting import Waiting
 from mooring.control.fleet import Fleet
+from mooring.control.health import HealthChecks
 from mooring.control.housekeeping import Housekeeping
 from mooring.control.leadership import Leadership
 from mooring.control.loop import ReconcileLoop
 from mooring.control.metrics import CACHE_FRESH, CACHE_OBJECTS, LEADING
 from mooring.control.part import Part
 from mooring.control.pools import PoolReconciler
+from mooring.control.probing import Probe
 from mooring.control.protecting import Guard
 from mooring.control.quarantine import Quarantines
 from mooring.control.reading import ReadSide
@@ -62,6 +64,7 @@ class Surroundings:
     minter: Minter
     activity: PolledActivity
     documents: Documents
+    probe: Probe
     address: str = ""
     submission_ceiling: int = DEFAULT_CEILING
 
@@ -77,12 +80,22 @@ class Mooring:
         self.switches = Switches(ledger, clock)
         self.leadership = Leadership(ledger, clock, timeouts, given.replica_id, given.address, __version__)
         self.quarantines = Quarantines(self.fleet, clock)
-        self.reading = ReadSide(self.fleet, ledger, self.switches, self.quarantines)
+        self.health = HealthChecks(self.fleet, given.probe, given.activity, clock, entropy)
+        self.reading = ReadSide(self.fleet, ledger, self.switches, self.quarantines, self.health)
         self._auditor = auditor = Auditor(ledger, clock, entropy, given.replica_id)
         self._pools = PoolReconciler(
-            client, ledger, self.fleet, self.quarantines, clock, entropy, auditor, self.switches.why_paused, timeouts
+            client,
+            ledger,
+            self.fleet,
+            self.quarantines,
+            self.health,
+            clock,
+            entropy,
+            auditor,
+            self.switches.why_paused,
+            timeouts,
         )
-        self._ready = ReadyIndex(self.fleet)
+        self._ready = ReadyIndex(self.fleet, self.health.has_failed)
         stamper = Stamper(client, self.fleet, clock, self.switches.why_paused)
         ending = Ending(client, ledger, self.fleet, self._ready, stamper, auditor, clock)
         handover = Handover(ledger, self._ready, stamper, given.minter, ending, clock)
@@ -94,7 +107,16 @@ class Mooring:
         self.dispatching = Dispatching(ledger, self.fleet, ending, forgotten, given.activity, clock, given.replica_id)
         remedies = Remedies(client, ledger, stamper, ending, auditor, clock)
         self._reaping = Reaping(
-            client, ledger, self.fleet, self.switches, remedies, given.activity, self._may_act, clock, timeouts
+            client,
+            ledger,
+            self.fleet,
+            self.switches,
+            remedies,
+            given.activity,
+            self.health,
+            self._may_act,
+            clock,
+            timeouts,
         )
         self._guard = Guard(
             client, ledger, self.fleet, self.switches, auditor, self._may_act, clock, timeouts.guard_period
@@ -123,6 +145,7 @@ class Mooring:
         self.fleet.subscribe(self._on_change)
         self.fleet.subscribe_workers(self._ready.update)
         self.fleet.follow(self._on_pool, self._on_worker)
+        self.health.on_verdict(self._on_health)
         ledger.listen(Channel.QUEUE, self._on_queue)
 
     async def run(self) -> None:
@@ -132,6 +155,7 @@ class Mooring:
             group.create_task(self.fleet.run())
             group.create_task(self.leadership.run())
             group.create_task(self.switches.run())
+            group.create_task(self.health.run())
             group.create_task(self._pool_loop.run())
             group.create_task(self._waiting.run())
             group.create_task(self._reaping.run())
@@ -151,6 +175,7 @@ class Mooring:
         self.fleet.subscribe(listener)
         for part in self._parts:
             part.subscribe(listener)
+        self.health.on_verdict(lambda pool_key, _: listener("worker", pool_key))
         self.quarantines.subscribe(lambda name: listener("node", name))
         self._auditor.on_act(lambda key: listener("audit", key))
 
@@ -210,6 +235,10 @@ class Mooring:
         floor_holds = pool is not None and self._ready.idle(key) >= pool.spec.warm
         leisurely = floor_holds and changed_hands(before, after)
         self._pool_loop.queue.add_after(key, LEISURELY_SECONDS if leisurely else SOON_SECONDS)
+
+    def _on_health(self, pool_key: str, uid: str) -> None:
+        self._ready.update(pool_key, uid)
+        self._pool_loop.queue.add(pool_key)
 
     def _on_queue(self, wake: Wake) -> None:
         """Somebody waits: the pool may have to grow."""

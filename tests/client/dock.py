@@ -21,6 +21,7 @@ from mooring.app import Mooring, Surroundings
 from mooring.cli.installing import install_crds
 from mooring.clock import Clock, Entropy, SystemClock
 from mooring.control.claiming.activity import PolledActivity
+from mooring.control.probing import HttpProbe
 from mooring.incidents.documents import StagedDocuments
 from mooring.kube.client import KubeClient
 from mooring.kube.resources import NAMESPACES, PODS, SERVICEACCOUNTS, WORKERPOOLS
@@ -144,6 +145,7 @@ class Dock:
                 NoMint(),
                 PolledActivity(clock),
                 StagedDocuments(),
+                HttpProbe(),
             )
             self.mooring = Mooring(given)
             hub = EventHub(clock)

@@ -285,8 +285,8 @@ def test_no_result_in_time_releases_the_claim(dock, mooring, token_file):
     assert dock.open_claims(pool) == 0
 
 
-def test_the_process_answers_health_finishes_its_session_on_sigterm_and_exits(dock, mooring, token_file, tmp_path):
-    pool = poll_pool(dock, token_file)
+def test_after_sigterm_the_process_finishes_its_session_takes_no_other_and_exits(dock, mooring, token_file, tmp_path):
+    pool = poll_pool(dock, token_file, slots=2)
     environment = {**os.environ, "MOORING_URL": dock.url, "MOORING_TOKEN_FILE": str(token_file), "POD_IP": "127.64.9.1"}
     agent = subprocess.Popen(
         [sys.executable, "-m", "mooring.client.worker", "--port", "8123", "--", "cat"],
@@ -304,13 +304,17 @@ def test_the_process_answers_health_finishes_its_session_on_sigterm_and_exits(do
             while not marker.exists() and time.monotonic() < deadline:
                 time.sleep(0.05)
             with urllib.request.urlopen("http://127.64.9.1:8123/healthz", timeout=5) as answer:
-                assert json.load(answer) == {"executing": True}
+                assert json.load(answer) == {"executing": True, "sessions": 1, "draining": False}
+            waiting = mooring.claim(pool, owner="acme", payload={"command": ["echo", "taken"]})
+            waiting.__enter__()
             agent.send_signal(signal.SIGTERM)
             lease.detach()
         output, errors = agent.communicate(timeout=20)
         assert agent.returncode == 0, errors
         assert "finished" in output and "exit code 0" in errors
         assert dock.claim(lease.id).state is ClaimState.RELEASED
+        assert "taken" not in output and dock.claim(waiting.id).delivered_epoch is None
+        waiting.close()
     finally:
         agent.kill()
         agent.wait()

@@ -12,6 +12,7 @@ from mooring.cli.process import configure_logs, replica_name, run_process, stop_
 from mooring.clock import Clock, Entropy, SystemClock
 from mooring.control.claiming.activity import PolledActivity
 from mooring.control.claiming.minting import WebhookMinter
+from mooring.control.probing import HttpProbe
 from mooring.control.serving.document import HttpDocuments
 from mooring.kube.client import KubeClient
 from mooring.kube.connection import Target, connect, in_cluster_target, runs_in_cluster
@@ -56,6 +57,7 @@ async def _serve(settings: Settings) -> None:
             minter,
             PolledActivity(clock),
             documents,
+            HttpProbe(),
             address,
             settings.submission_ceiling,
         )

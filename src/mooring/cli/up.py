@@ -16,6 +16,7 @@ from mooring.cli.process import configure_logs, replica_name, run_process, stop_
 from mooring.clock import Clock, Entropy, SystemClock
 from mooring.control.claiming.activity import PolledActivity
 from mooring.control.claiming.minting import WebhookMinter
+from mooring.control.probing import HttpProbe
 from mooring.control.serving.document import HttpDocuments
 from mooring.kube.client import KubeClient
 from mooring.kube.connection import Target, connect
@@ -74,9 +75,8 @@ async def _up(options: UpOptions) -> None:
         stack.push_async_callback(minter.close)
         documents = HttpDocuments()
         stack.push_async_callback(documents.close)
-        given = Surroundings(
-            client, ledger, clock, entropy, replica_name(""), minter, PolledActivity(clock), documents, url
-        )
+        name, activity = replica_name(""), PolledActivity(clock)
+        given = Surroundings(client, ledger, clock, entropy, name, minter, activity, documents, HttpProbe(), url)
         access = Access(token, open_pages=True)
 
         def ready() -> None:

@@ -38,7 +38,7 @@ async def serve_health(address: str, port: int) -> None:
     """Answer until SIGTERM."""
     stopped = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
-    async with answering_health(address, port, lambda: "ok\n"):
+    async with answering_health(address, port, lambda: '{"executing": false, "sessions": 0}\n'):
         print(f"healthy at {address}:{port}", flush=True)
         await stopped.wait()
     print("told to stop", flush=True)

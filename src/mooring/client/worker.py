@@ -57,6 +57,11 @@ class WorkerAgent:
         """Take no more sessions."""
         self._stopping.set()
 
+    def describe(self) -> str:
+        """The worker's own word, for its health check."""
+        draining = self._stopping.is_set()
+        return json.dumps({"executing": self.executing, "sessions": int(self.executing), "draining": draining})
+
     async def run(self) -> int:
         """The exit code."""
         backoff = Backoff(self._entropy, first_seconds=0.2, last_seconds=10.0)
@@ -182,7 +187,7 @@ async def run_agent(options: AgentOptions, address: str, port: int) -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, agent.stop)
-    async with answering_health(address, port, lambda: json.dumps({"executing": agent.executing})):
+    async with answering_health(address, port, agent.describe):
         _say(f"polls {options.url}, healthy at {address}:{port}")
         return await agent.run()
 

@@ -12,6 +12,7 @@ from mooring.clock import Clock, Entropy
 from mooring.control.auditing import Auditor
 from mooring.control.creation import Creation, WorkerCreation
 from mooring.control.fleet import Fleet
+from mooring.control.health import HealthChecks
 from mooring.control.manifests import spec_hash, worker_manifest
 from mooring.control.metrics import POOL_WORKERS
 from mooring.control.overlay import Overlay
@@ -76,6 +77,7 @@ class PoolReconciler:
         ledger: Ledger,
         fleet: Fleet,
         quarantines: Quarantines,
+        health: HealthChecks,
         clock: Clock,
         entropy: Entropy,
         auditor: Auditor,
@@ -86,6 +88,7 @@ class PoolReconciler:
         self._ledger = ledger
         self._fleet = fleet
         self._quarantines = quarantines
+        self._health = health
         self._clock = clock
         self._entropy = entropy
         self._is_paused = is_paused
@@ -133,6 +136,7 @@ class PoolReconciler:
             in_flight=self._overlay.in_flight(pool.key, workers, version, self._clock.monotonic()),
             backoff=self._backoffs.get(pool.key),
             quarantined={name: closed[node.uid] for name, node in nodes.items() if node.uid in closed},
+            unhealthy=self._health.failed_in(pool.key),
             problems=find_problems(pool),
             fit=self._fit(pool, placed),
             roster=self._rosters.setdefault(pool.key, Roster()),

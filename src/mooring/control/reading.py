@@ -8,12 +8,14 @@ from typing import Any
 import msgspec
 
 from mooring.control.fleet import Fleet
+from mooring.control.health import HealthChecks
 from mooring.control.quarantine import Quarantines
 from mooring.control.switches import Switches
 from mooring.ledger.port import Ledger
 from mooring.ledger.records import AuditFilter, AuditPage, ClaimFilter, ClaimPage
 from mooring.model.claim import Claim
 from mooring.model.errors import NotFound, Unavailable
+from mooring.model.health import WorkerHealth
 from mooring.model.invariant import INVARIANTS
 from mooring.model.node import Quarantine
 from mooring.model.pool import Pool, PoolSpec, PoolStatus
@@ -52,6 +54,7 @@ class WorkerReading(msgspec.Struct, frozen=True, rename="camel"):
     created_at: datetime
     restarts: int
     protected: bool
+    health: str = ""  # empty: not checked
 
 
 class NodeReading(msgspec.Struct, frozen=True, rename="camel"):
@@ -93,8 +96,11 @@ class InvariantReading(msgspec.Struct, frozen=True, rename="camel"):
 class ReadSide:
     """Answers questions from caches and the ledger; changes nothing."""
 
-    def __init__(self, fleet: Fleet, ledger: Ledger, switches: Switches, quarantines: Quarantines) -> None:
+    def __init__(
+        self, fleet: Fleet, ledger: Ledger, switches: Switches, quarantines: Quarantines, health: HealthChecks
+    ) -> None:
         self._fleet = fleet
+        self._health = health
         self._quarantines = quarantines
         self._ledger = ledger
         self._switches = switches
@@ -122,9 +128,10 @@ class ReadSide:
             for worker in sorted(workers.values(), key=_natural):
                 if node and worker.node != node:
                     continue
-                item = classify_worker(worker, nodes, claims.get(worker.uid, ()))
+                health = self._health.of(key, worker.uid)
+                item = classify_worker(worker, nodes, claims.get(worker.uid, ()), health=health)
                 if not state or item.state == state:
-                    found.append(_worker(item, claims.get(worker.uid, ())))
+                    found.append(_worker(item, claims.get(worker.uid, ()), health))
         return found
 
     async def nodes(self) -> list[NodeReading]:
@@ -224,7 +231,7 @@ def _pool(pool: Pool) -> PoolReading:
     return PoolReading(pool.namespace, pool.name, pool.spec, pool.status, pool.generation, pool.terminating)
 
 
-def _worker(item: ClassifiedWorker, claims: tuple[Claim, ...]) -> WorkerReading:
+def _worker(item: ClassifiedWorker, claims: tuple[Claim, ...], health: WorkerHealth | None) -> WorkerReading:
     worker = item.worker
     owner = worker.stamp.owner if worker.stamp else next((claim.owner for claim in claims), "")
     ends = [claim.protected_until for claim in claims if claim.protected_until]
@@ -245,6 +252,7 @@ def _worker(item: ClassifiedWorker, claims: tuple[Claim, ...]) -> WorkerReading:
         created_at=worker.created_at,
         restarts=worker.restarts,
         protected=worker.protected,
+        health=health.summary if health else "",
     )
 
 

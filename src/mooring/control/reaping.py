@@ -10,6 +10,7 @@ import structlog
 
 from mooring.clock import Clock
 from mooring.control.fleet import Fleet
+from mooring.control.health import HealthChecks
 from mooring.control.metrics import RAILS_HELD
 from mooring.control.remedies import Remedies
 from mooring.control.switches import Switches
@@ -87,6 +88,7 @@ class Reaping:
         switches: Switches,
         remedies: Remedies,
         activity: Activity,
+        health: HealthChecks,
         may_act: Callable[[], bool],
         clock: Clock,
         timeouts: Timeouts,
@@ -97,6 +99,7 @@ class Reaping:
         self._switches = switches
         self._remedies = remedies
         self._activity = activity
+        self._health = health
         self._may_act = may_act
         self._clock = clock
         self._timeouts = timeouts
@@ -155,6 +158,8 @@ class Reaping:
             departed_pods=frozenset(c.pod_uid for c in homeless if c.pod_uid in self._fleet.departed),
             accounts=await self._accounts(workers),
             timeouts=self._timeouts,
+            nodes=self._fleet.nodes,
+            unhealthy=self._health.failed(),
         )
 
     async def _row(self, claim_id: str) -> Claim | None:

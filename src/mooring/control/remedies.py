@@ -44,6 +44,8 @@ class Remedies:
                 return await self._unstamp(worker)
             case Act(remedy=Remedy.DELETE_WORKER, worker=Worker() as worker):
                 return await self._delete_worker(worker)
+            case Act(remedy=Remedy.LOSE_CLAIM, claim=Claim() as claim, worker=Worker()):
+                return await self._lose_with_worker(claim, act.reason)
             case Act(remedy=Remedy.LOSE_CLAIM, claim=Claim() as claim):
                 return await self._lose(claim, act.reason)
             case Act(remedy=Remedy.FAIL_CLAIM, claim=Claim() as claim):
@@ -71,6 +73,12 @@ class Remedies:
         else:
             outcome = await self._ledger.claims.end(claim.id, claim.epoch, ClaimState.LOST, now=now, reason=reason)
         return _told(outcome)
+
+    async def _lose_with_worker(self, claim: Claim, reason: str) -> Result:
+        """The pod is still there: it is let go with the claim, and deleted as one that nobody holds."""
+        if claim.retryable:
+            return _told(await self._ending.requeue(claim, reason))
+        return _told(await self._ending.end(claim, claim.epoch, ClaimState.LOST, reason))
 
     async def _expire(self, claim: Claim, reason: str) -> Result:
         outcome = await self._ledger.claims.expire(

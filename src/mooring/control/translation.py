@@ -57,6 +57,7 @@ def worker_from_pod(pod: views.Pod) -> Worker | None:
         started_at=pod.status.start_time,
         unready_since=ready.last_transition_time if ready is not None and not is_ready else None,
         failure=_failure(pod),
+        ended=_ended(pod),
         avoids=frozenset(meta.annotations.get(names.AVOIDS, "").split()),
         placement=meta.annotations.get(names.PLACEMENT, ""),
     )
@@ -138,6 +139,17 @@ def _waiting(pod: views.Pod) -> Waiting | None:
         if waiting is not None and waiting.reason not in ("", "ContainerCreating", "PodInitializing"):
             return waiting
     return None
+
+
+def _ended(pod: views.Pod) -> str:
+    """How the containers of a pod ended, told of the first one; empty while one of them runs or may still start."""
+    ends = []
+    for status in pod.status.container_statuses:
+        ended = status.state.terminated or (status.last_state.terminated if status.state.waiting else None)
+        if ended is None:
+            return ""
+        ends.append(f"its container {status.name} ended ({ended.reason or 'Error'}, exit code {ended.exit_code})")
+    return ends[0] if ends else ""
 
 
 def _failure(pod: views.Pod) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from mooring.clock import Clock
 from mooring.control.claiming.activity import PolledActivity
 from mooring.control.claiming.minting import MintFailed
+from mooring.control.probing import Answer, Target
 from mooring.kube.cache import Change
 from mooring.kube.views import Pod
 from mooring.model.claim import Claim
@@ -74,3 +75,22 @@ class Words(PolledActivity):
     def executing(self, worker: Worker) -> bool | None:
         """As the worker would answer now."""
         return self.said.get(worker.name, self.otherwise)
+
+
+HEALTHY = Answer(True, "200 OK")
+REFUSED = Answer(False, "connection refused", refused=True)
+SILENT = Answer(False, "no answer within 3 s")
+
+
+@dataclass(slots=True)
+class Doctor:
+    """Health checks without a network: every address answers as it is told to, and well unless told otherwise."""
+
+    answers: dict[str, Answer] = field(default_factory=dict)  # by address
+    otherwise: Answer = HEALTHY
+    checks: list[Target] = field(default_factory=list)
+
+    async def check(self, target: Target) -> Answer:
+        """As the worker would answer now."""
+        self.checks.append(target)
+        return self.answers.get(target.address, self.otherwise)

@@ -12,7 +12,7 @@ from mooring.cli.installing import install_crds
 from mooring.clock import Clock, Entropy, LoopClock
 from mooring.control.claiming.activity import PolledActivity
 from mooring.control.switches import Switches
-from mooring.incidents.cast import Mint, Witness, Words
+from mooring.incidents.cast import Doctor, Mint, Witness, Words
 from mooring.incidents.documents import StagedDocuments
 from mooring.incidents.replica import LedgerFault, Replica, SharedFate, no_fault
 from mooring.kube.client import KubeClient
@@ -89,6 +89,7 @@ class Stage:
         self.mint = Mint()
         self.words: PolledActivity = Words(clock)
         self.documents = StagedDocuments()
+        self.doctor = Doctor()
         self.witness = Witness()
         self.watch = Reflector(self.client, PODS, clock=clock, entropy=entropy, namespace=NAMESPACE)
         self.watch.subscribe(self.witness.see)
@@ -150,6 +151,7 @@ class Stage:
             self.mint,
             self.words,
             self.documents,
+            self.doctor,
         )
         mooring = Mooring(given, self.timeouts)
         replica = Replica(mooring, process, transport, ledger, asyncio.create_task(mooring.run()))

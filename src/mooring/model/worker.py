@@ -81,6 +81,7 @@ class Worker:
     started_at: datetime | None = None  # when its kubelet took it
     unready_since: datetime | None = None  # from its start, if it never was ready
     failure: str = ""  # why its kubelet gave it up
+    ended: str = ""  # how its containers ended, when none of them runs
     avoids: frozenset[str] = frozenset()  # nodes it may not go to, by name
     placement: str = ""  # fingerprint of the terms it was placed on
 

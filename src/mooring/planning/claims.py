@@ -12,8 +12,11 @@ from typing import Any
 
 from mooring.model.audit import Subject
 from mooring.model.claim import Claim, ClaimState
+from mooring.model.health import WorkerHealth
+from mooring.model.node import Node
 from mooring.model.timeouts import Timeouts
 from mooring.model.worker import Worker
+from mooring.planning.health import prove_lost
 
 
 class Remedy(StrEnum):
@@ -78,6 +81,8 @@ class ClaimsSnapshot:
     absent_pods: frozenset[str] = frozenset()  # uids proven gone by a live look
     departed_pods: frozenset[str] = frozenset()  # uids that this replica saw leave
     accounts: tuple[Account, ...] = ()
+    nodes: Mapping[str, Node] = field(default_factory=dict)  # by name
+    unhealthy: Mapping[str, WorkerHealth] = field(default_factory=dict)  # those whose checks failed, by pod uid
 
 
 def find_suspects(workers: Iterable[Worker], claims: Iterable[Claim]) -> list[Worker]:
@@ -97,7 +102,7 @@ def plan_stamped_has_claim(snapshot: ClaimsSnapshot) -> list[Act]:
         stamp = worker.stamp
         assert stamp is not None
         executing = snapshot.executing.get(worker.uid)
-        idle = "the worker is not executing" if executing is False else ""
+        idle = "the worker says that it is not executing" if executing is False else _prove_idle(worker, snapshot)
         never_ran = _never_ran(snapshot.stamped_claims.get(stamp.claim), stamp.epoch)
         remedy = Remedy.UNSTAMP if worker.ready and never_ran else Remedy.DELETE_WORKER
         # A stamp without a readable time has no age: it is kept, and told.
@@ -118,12 +123,23 @@ def plan_stamped_has_claim(snapshot: ClaimsSnapshot) -> list[Act]:
     return acts
 
 
+def _prove_idle(worker: Worker, snapshot: ClaimsSnapshot) -> str:
+    """Without a word of the worker's own: where nobody listens, nobody executes. Silence alone proves nothing."""
+    health = snapshot.unhealthy.get(worker.uid)
+    if snapshot.executing.get(worker.uid) is None and health is not None and health.failed and health.last:
+        return health.summary if health.last.refused else ""
+    return ""
+
+
 def plan_claim_has_pod(snapshot: ClaimsSnapshot) -> list[Act]:
-    """A live claim's pod exists with that uid; else the claim is lost, or queued again when it may be retried."""
-    present = {worker.uid for worker in snapshot.workers}
+    """A live claim's pod exists with that uid and lives; else the claim is lost, or queued again if it may be."""
+    present = {worker.uid: worker for worker in snapshot.workers}
     acts = []
     for claim in snapshot.claims:
-        if claim.pod_uid is None or claim.pod_uid in present:
+        if claim.pod_uid is None:
+            continue
+        if (worker := present.get(claim.pod_uid)) is not None:
+            acts += _lose_with(worker, claim, snapshot)
             continue
         proven = "a live look found no such pod" if claim.pod_uid in snapshot.absent_pods else ""
         seen_leaving = claim.pod_uid in snapshot.departed_pods
@@ -141,6 +157,27 @@ def plan_claim_has_pod(snapshot: ClaimsSnapshot) -> list[Act]:
             )
         )
     return acts
+
+
+def _lose_with(worker: Worker, claim: Claim, snapshot: ClaimsSnapshot) -> list[Act]:
+    """The claim of a worker that is there and dead."""
+    proofs = prove_lost(worker, snapshot.nodes.get(worker.node), snapshot.unhealthy.get(worker.uid))
+    if proofs is None:
+        return []
+    return [
+        Act(
+            invariant="claim-has-pod",
+            remedy=Remedy.LOSE_CLAIM,
+            subject=_claim(claim),
+            reason=f"its worker {worker.name} is lost: {'; '.join(proofs)}",
+            proofs=proofs,
+            age_seconds=_age(snapshot.now, claim.claimed_at),
+            floor_seconds=0.0,
+            worker=worker,
+            claim=claim,
+            facts={"pod": worker.name, "uid": worker.uid, "node": worker.node, "retryable": claim.retryable},
+        )
+    ]
 
 
 def plan_claim_progresses(snapshot: ClaimsSnapshot) -> list[Act]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import ceil
 
+from mooring.model.health import WorkerHealth
 from mooring.model.node import Node, Quarantine
 from mooring.model.pool import Pool, PoolStatus
 from mooring.model.preflight import Preflight
@@ -18,6 +19,7 @@ from mooring.planning.conditions import compute_conditions
 from mooring.planning.placement import Placed
 from mooring.planning.quarantine import describe_failed_start
 from mooring.planning.roster import Roster
+from mooring.planning.workers import UNHEALTHY
 
 WARM_FLOOR = "warm-floor"
 ROLL_FRACTION = 0.1  # of `warm`: how many idle workers a template change replaces at a time
@@ -56,6 +58,7 @@ class PoolSnapshot:
     in_flight: InFlight = InFlight()
     backoff: Backoff | None = None
     quarantined: Mapping[str, Quarantine] = field(default_factory=dict)  # by node name
+    unhealthy: Mapping[str, WorkerHealth] = field(default_factory=dict)  # those whose checks failed, by pod uid
     problems: tuple[str, ...] = ()  # what is wrong with the spec
     fit: Preflight | None = None  # of one more worker, on nodes as if they were empty
     roster: Roster = field(default_factory=Roster, compare=False)
@@ -82,6 +85,7 @@ class _Fleet:
     outdated: tuple[ClassifiedWorker, ...]  # idle, of an older template
     leaving: tuple[ClassifiedWorker, ...]  # nobody's, on a node that drains
     finished: tuple[ClassifiedWorker, ...]
+    unhealthy: tuple[ClassifiedWorker, ...]  # nobody's, and lost by their health checks
     stuck: tuple[ClassifiedWorker, ...]  # will not start where they are, or wait for a node on old terms
     coming: int  # will be idle without further help
     occupied: int  # slots in use, terminating and in-flight ones included
@@ -109,11 +113,12 @@ def plan_pool(snapshot: PoolSnapshot) -> PoolPlan:
 
 
 def _sort(snapshot: PoolSnapshot) -> _Fleet:
-    classified = snapshot.roster.classify(snapshot.workers, snapshot.nodes, snapshot.held)
+    classified = snapshot.roster.classify(snapshot.workers, snapshot.nodes, snapshot.held, snapshot.unhealthy)
     current: list[ClassifiedWorker] = []
     outdated: list[ClassifiedWorker] = []
     leaving: list[ClassifiedWorker] = []
     finished: list[ClassifiedWorker] = []
+    unhealthy: list[ClassifiedWorker] = []
     stuck: list[ClassifiedWorker] = []
     coming = 0
     for item in classified:
@@ -126,6 +131,8 @@ def _sort(snapshot: PoolSnapshot) -> _Fleet:
                 finished.append(item)
         elif item.state is WorkerState.IDLE:
             (current if worker.spec_hash == snapshot.spec_hash else outdated).append(item)
+        elif item.why.code == UNHEALTHY and unheld:
+            unhealthy.append(item)
         elif item.state is WorkerState.DRAINING and unheld:
             leaving.append(item)
         elif item.state is WorkerState.STARTING and _stuck_because(snapshot, worker):
@@ -139,6 +146,7 @@ def _sort(snapshot: PoolSnapshot) -> _Fleet:
         tuple(outdated),
         tuple(leaving),
         tuple(finished),
+        tuple(unhealthy),
         tuple(stuck),
         coming + len(unseen),
         len(classified) + len(unseen),
@@ -214,6 +222,7 @@ def _plan_retires(snapshot: PoolSnapshot, fleet: _Fleet) -> tuple[RetireWorker, 
     retires = [
         _retire(snapshot, item, item.why.message, 0.0, f"phase is {item.worker.phase}") for item in fleet.finished
     ]
+    retires += [_retire(snapshot, item, item.why.message, 0.0, item.why.message) for item in fleet.unhealthy]
     for item in fleet.stuck:
         because = _stuck_because(snapshot, item.worker)
         retires.append(_retire(snapshot, item, because, 0.0, because))

@@ -3,30 +3,58 @@
 from collections.abc import Collection, Mapping
 
 from mooring.model.claim import Claim, ClaimState
+from mooring.model.health import WorkerHealth
 from mooring.model.node import Node
 from mooring.model.why import Why
 from mooring.model.worker import ClassifiedWorker, Worker, WorkerState
+from mooring.planning.health import prove_lost
+
+UNHEALTHY = "unhealthy"
 
 
-def classify_worker(worker: Worker, nodes: Mapping[str, Node], claims: Collection[Claim] = ()) -> ClassifiedWorker:
-    """The state of a worker from what the cluster and the ledger say, most serious first."""
+Judgement = tuple[WorkerState, Why]
+
+
+def classify_worker(
+    worker: Worker, nodes: Mapping[str, Node], claims: Collection[Claim] = (), health: WorkerHealth | None = None
+) -> ClassifiedWorker:
+    """The state of a worker from what the cluster, the ledger and its health checks say, most serious first."""
     node = nodes.get(worker.node) if worker.node else None
-    held = _claimed(claims) if claims else _stamped(worker)
-    return _classified(worker, node, len(claims), held)
+    held = _claimed(claims, health) if claims else _stamped(worker, health)
+    return _classified(worker, node, len(claims), held, health)
 
 
-def classify_held(worker: Worker, node: Node | None, live_claims: int) -> ClassifiedWorker:
+def classify_held(
+    worker: Worker, node: Node | None, live_claims: int, health: WorkerHealth | None = None
+) -> ClassifiedWorker:
     """The same for those who know only how many live claims there are: to them all that is held is busy."""
-    held = (WorkerState.BUSY, Why("held", f"{live_claims} live claim(s)")) if live_claims else _stamped(worker)
-    return _classified(worker, node, live_claims, held)
+    held = (WorkerState.BUSY, Why("held", f"{live_claims} live claim(s)")) if live_claims else _stamped(worker, health)
+    return _classified(worker, node, live_claims, held, health)
 
 
-def _classified(worker: Worker, node: Node | None, live: int, held: tuple[WorkerState, Why] | None) -> ClassifiedWorker:
-    state, why = _ending(worker, node, live) or held or _coming(worker, node)
+def _classified(
+    worker: Worker, node: Node | None, live: int, held: Judgement | None, health: WorkerHealth | None
+) -> ClassifiedWorker:
+    state, why = (
+        _gone(worker, node, live, health) or _ending(worker, node, live) or held or _coming(worker, node, health)
+    )
     return ClassifiedWorker(worker, state, why, live, worker.ready_since if state is WorkerState.IDLE else None)
 
 
-def _ending(worker: Worker, node: Node | None, live: int) -> tuple[WorkerState, Why] | None:
+def _gone(worker: Worker, node: Node | None, live: int, health: WorkerHealth | None) -> Judgement | None:
+    """Lost by its health. Whoever drains is left to its grace; who is on a silent node, to its node."""
+    if health is None or not health.failed:
+        return None
+    if live or worker.stamp is not None:
+        proofs = prove_lost(worker, node, health)
+        message = "; ".join(proofs) if proofs else ""
+    else:
+        stays = worker.terminating_since is None and not worker.finished and node is not None and node.ready
+        message = health.summary if stays else ""
+    return (WorkerState.LOST, Why(UNHEALTHY, message, health.failing_since)) if message else None
+
+
+def _ending(worker: Worker, node: Node | None, live: int) -> Judgement | None:
     if worker.terminating_since is not None:
         held = f", finishing {live} session(s)" if live else ""
         stuck = f"; waits for finalizers {', '.join(worker.finalizers)}" if worker.finalizers else ""
@@ -45,25 +73,31 @@ def _ending(worker: Worker, node: Node | None, live: int) -> tuple[WorkerState, 
     return None
 
 
-def _claimed(claims: Collection[Claim]) -> tuple[WorkerState, Why]:
+def _claimed(claims: Collection[Claim], health: WorkerHealth | None) -> Judgement:
     running = [claim for claim in claims if claim.state is ClaimState.RUNNING]
     owners = ", ".join(sorted({claim.owner for claim in claims}))
     since = min((claim.claimed_at for claim in claims if claim.claimed_at), default=None)
     if running:
-        return WorkerState.BUSY, Why("running", f"runs {len(running)} session(s) of {owners}", since)
-    return WorkerState.CLAIMED, Why("claimed", f"claimed by {owners}, not running yet", since)
+        return WorkerState.BUSY, Why("running", f"runs {len(running)} session(s) of {owners}{_unwell(health)}", since)
+    return WorkerState.CLAIMED, Why("claimed", f"claimed by {owners}, not running yet{_unwell(health)}", since)
 
 
-def _stamped(worker: Worker) -> tuple[WorkerState, Why] | None:
+def _stamped(worker: Worker, health: WorkerHealth | None) -> Judgement | None:
     if worker.stamp is None:
         return None
-    message = f"stamped for {worker.stamp.owner or 'nobody'} without a live claim in the ledger"
+    message = f"stamped for {worker.stamp.owner or 'nobody'} without a live claim in the ledger{_unwell(health)}"
     return WorkerState.CLAIMED, Why("stamped", message, worker.stamp.stamped_at)
 
 
-def _coming(worker: Worker, node: Node | None) -> tuple[WorkerState, Why]:
+def _unwell(health: WorkerHealth | None) -> str:
+    return f"; {health.summary}, but it may still work" if health is not None and health.failed else ""
+
+
+def _coming(worker: Worker, node: Node | None, health: WorkerHealth | None) -> Judgement:
     if worker.ready:
-        return WorkerState.IDLE, Why("ready", "ready and waiting for a claim", worker.ready_since)
+        doubted = health is not None and health.suspended and health.failures >= health.limit
+        doubt = f"; {health.summary}, which proves nothing: {health.suspended}" if health and doubted else ""
+        return WorkerState.IDLE, Why("ready", f"ready and waiting for a claim{doubt}", worker.ready_since)
     if worker.unschedulable:
         since = worker.unschedulable_since or worker.created_at
         return WorkerState.STARTING, Why("unschedulable", worker.unschedulable, since)

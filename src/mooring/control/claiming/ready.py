@@ -52,8 +52,9 @@ class _Pool:
 class ReadyIndex:
     """Free slots of all pools. `take` sets one aside; `free` gives it back."""
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: Fleet, has_failed: Callable[[Worker], bool]) -> None:
         self._fleet = fleet
+        self._has_failed = has_failed
         self._pools: dict[str, _Pool] = defaultdict(_Pool)
         self._occupied: dict[str, dict[int, str]] = defaultdict(dict)  # pod uid -> slot -> claim id ("" is in flight)
         self._listeners: list[Callable[[str], None]] = []
@@ -151,7 +152,7 @@ class ReadyIndex:
         return next((slot for slot in range(definition.spec.slots) if slot not in taken), None)
 
     def _usable(self, worker: Worker) -> bool:
-        """A terminating or doomed worker never gets a new session, on any path."""
+        """A terminating, doomed or unhealthy worker never gets a new session, on any path."""
         node = self._fleet.nodes.get(worker.node)
         return (
             worker.ready
@@ -160,4 +161,5 @@ class ReadyIndex:
             and node is not None
             and node.ready
             and not node.draining_because
+            and not self._has_failed(worker)
         )

@@ -1,0 +1,112 @@
+"""What health checks cost: CPU of the checking process a check, and how evenly they are spread.
+
+    python benchmarks/health.py [--workers 1000] [--seconds 10]
+
+Workers are connections to one small server in another process; only the checker's CPU is counted.
+"""
+
+import argparse
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from mooring.clock import Entropy, SystemClock
+from mooring.control.claiming.activity import PolledActivity
+from mooring.control.health import HealthChecks
+from mooring.control.probing import Answer, HttpProbe, Target
+from mooring.model.pool import Health, Pool, PoolSpec
+from mooring.model.worker import Worker
+
+ADDRESS, PORT, KEY = "127.64.255.1", 8000, "bench/workers"
+
+
+class StandingFleet:
+    """As many workers as asked for, all at one address; nothing ever changes."""
+
+    def __init__(self, count: int) -> None:
+        since = datetime(2026, 3, 1, tzinfo=UTC)
+        self._pool = Pool("bench", "workers", "pool", 1, PoolSpec(max=count, health=Health(port=PORT)))
+        known = {"pool": "workers", "pool_uid": "pool", "created_at": since, "spec_hash": "", "ready": True}
+        self._workers = {
+            f"uid-{n}": Worker("bench", f"workers-{n}", f"uid-{n}", "1", **known, phase="Running", address=ADDRESS)
+            for n in range(count)
+        }
+
+    def subscribe(self, _: object) -> None:
+        return None
+
+    def subscribe_workers(self, listener: object) -> None:
+        self.listener = listener
+
+    def pool(self, _: str) -> Pool:
+        return self._pool
+
+    def worker(self, _: str, uid: str) -> Worker | None:
+        return self._workers.get(uid)
+
+    def arrive(self) -> None:
+        for uid in self._workers:
+            self.listener(KEY, uid)
+
+
+@dataclass
+class Counting:
+    """A probe that counts, and keeps when it was asked."""
+
+    inner: HttpProbe = field(default_factory=HttpProbe)
+    began: list[float] = field(default_factory=list)
+    failed: int = 0
+
+    async def check(self, target: Target) -> Answer:
+        self.began.append(time.monotonic())
+        answer = await self.inner.check(target)
+        self.failed += not answer.ok
+        return answer
+
+
+async def measure(workers: int, seconds: float) -> None:
+    clock, probe, fleet = SystemClock(), Counting(), StandingFleet(workers)
+    checks = HealthChecks(fleet, probe, PolledActivity(clock), clock, Entropy())  # type: ignore[arg-type]
+    fleet.arrive()
+    running = asyncio.create_task(checks.run())
+    await asyncio.sleep(2.5)
+    probe.began.clear()
+    before, started = time.process_time(), time.monotonic()
+    await asyncio.sleep(seconds)
+    spent, passed = time.process_time() - before, time.monotonic() - started
+    running.cancel()
+    slices = [0] * int(passed * 20 + 1)
+    for moment in probe.began:
+        slices[int((moment - started) * 20)] += 1
+    count = len(probe.began)
+    print(f"{workers} workers: {count / passed:.0f} checks/s ({workers / 2:.0f} due), {probe.failed} failed")
+    print(f"{spent / count * 1e3:.3f} ms CPU a check, {spent / passed * 100:.0f} % of a core")
+    tasks = len(asyncio.all_tasks())
+    print(f"fullest 50 ms: {max(slices)} checks, mean {count / len(slices):.0f}; tasks at the end: {tasks}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--workers", type=int, default=1000)
+    parser.add_argument("--seconds", type=float, default=10.0)
+    given = parser.parse_args()
+    server = subprocess.Popen(
+        [sys.executable, "-m", "mooring.client.health", "--port", str(PORT)],
+        env={**os.environ, "POD_IP": ADDRESS},
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert server.stdout is not None
+        server.stdout.readline()
+        asyncio.run(measure(given.workers, given.seconds))
+    finally:
+        server.terminate()
+        server.wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -14,7 +14,7 @@ from tests.acceptance.world import Up
 pytestmark = pytest.mark.browser
 
 AXE = (Path(__file__).parent / "vendor" / "axe-4.14.0.min.js").read_text()
-PAGES = ["/", "/?view=table", "/claims", "/invariants", "/audit", "/docs", "/login"]
+PAGES = ["/", "/?view=table", "/claims", "/warmups", "/services", "/invariants", "/audit", "/docs", "/login"]
 
 
 @pytest.fixture

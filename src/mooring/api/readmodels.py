@@ -53,6 +53,7 @@ class Readings:
 
     fleet: ReadSide
     services: ServiceReadSide
+    warmups: WarmupReadSide
 
 
 class AuditReading(msgspec.Struct, frozen=True, rename="camel"):

@@ -29,6 +29,9 @@ _STATE_STYLES = {
     "unknown": "bright_black",
     "done": "green",
     "failed": "bold red",
+    "ready": "green",
+    "warming": "yellow",
+    "stale": "magenta",
     "pending": "yellow",
     "skipped": "bright_black",
 }
@@ -209,6 +212,41 @@ SERVICES = Listing(
 )
 
 
+def progress_bar(share: float, width: int = 10) -> str:
+    """A bar of so many characters."""
+    full = round(max(0.0, min(share, 1.0)) * width)
+    return "█" * full + "░" * (width - full)
+
+
+def _warm_share(row: Row) -> float:
+    shards = row["status"]["shards"]
+    return sum(shard["progress"] for shard in shards) / len(shards) if shards else 0.0
+
+
+WARMUPS = Listing(
+    "WarmupList",
+    "/v1/warmups",
+    (
+        _field("NAMESPACE", "namespace"),
+        _field("NAME", "name"),
+        Column("DATASET", lambda row: row["spec"]["dataset"]),
+        Column("GENERATION", lambda row: row["spec"]["generation"], wide=True),
+        Column(
+            "PHASE",
+            lambda row: row["status"]["phase"] or "Pending",
+            style=lambda row: _STATE_STYLES.get(row["status"]["phase"].lower(), ""),
+        ),
+        Column("PROGRESS", lambda row: progress_bar(_warm_share(row))),
+        Column("WARM", lambda row: f"{row['status']['nodesReady']}/{row['status']['nodesTotal']}"),
+        Column("WHY", lambda row: row["status"]["reason"]),
+        Column("CIRCUIT", lambda row: (row["status"]["circuit"] or {}).get("state", "closed"), wide=True),
+        _field("CREATED", "createdAt", wide=True),
+    ),
+    "warmup/{namespace}/{name}",
+    frozenset({"warmup"}),
+)
+
+
 def run_listing(listing: Listing, endpoint: Endpoint, query: dict[str, str], form: Format, watch: bool) -> None:
     """Print once, or again whenever something it shows changed."""
     connection = Connection(endpoint)
@@ -229,7 +267,7 @@ def _watch(listing: Listing, connection: Connection, query: dict[str, str], form
     """Listens before it looks, so that nothing changes unseen in between. Ends only with an error."""
     key = listing.name.format
     known: dict[str, Row] | None = None
-    for _ in _reasons_to_look(connection, listing.watches):
+    for _ in reasons_to_look(connection, listing.watches):
         rows = connection.get(listing.path, query)["items"]
         before, fresh = known or {}, {key(**row): row for row in rows}
         changes = [
@@ -244,7 +282,7 @@ def _watch(listing: Listing, connection: Connection, query: dict[str, str], form
     raise Unreachable("the stream of changes ended", fix="is Mooring still running? watch again")
 
 
-def _reasons_to_look(connection: Connection, watches: frozenset[str]) -> Iterator[None]:
+def reasons_to_look(connection: Connection, watches: frozenset[str]) -> Iterator[None]:
     """Once the stream stands, whenever something of interest changed, and when something may have been missed."""
     event, listening = "", False
     for line in connection.lines("/v1/events"):

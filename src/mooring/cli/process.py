@@ -62,7 +62,7 @@ async def run_process(
     mooring = Mooring(given)
     hub = EventHub(given.clock)
     mooring.subscribe(hub.publish)
-    live = LiveViews(hub, Readings(mooring.reading, mooring.services.reading))
+    live = LiveViews(hub, Readings(mooring.reading, mooring.services.reading, mooring.warming.reading))
     parts = ApiParts(
         reading=mooring.reading,
         desk=mooring.desk,

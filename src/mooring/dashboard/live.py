@@ -17,6 +17,7 @@ from mooring.dashboard.views import (
     fleet_fragments,
     invariants_fragments,
 )
+from mooring.dashboard.warmup_views import warmups_fragments
 from mooring.model.errors import InvalidInput, MooringError
 
 log = structlog.get_logger()
@@ -24,6 +25,7 @@ log = structlog.get_logger()
 RENDERERS: dict[str, Callable[[Readings, Selection], Awaitable[Fragments]]] = {
     "fleet": lambda of, selection: fleet_fragments(of.fleet, selection),
     "claims": lambda of, selection: claims_fragments(of.fleet, selection),
+    "warmups": lambda of, selection: warmups_fragments(of.warmups, selection),
     "services": lambda of, selection: services_fragments(of.services, selection),
     "invariants": lambda of, selection: invariants_fragments(of.fleet, selection),
     "audit": lambda of, selection: audit_fragments(of.fleet, selection),

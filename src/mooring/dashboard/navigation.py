@@ -17,6 +17,7 @@ class Page:
 MENU = (
     Page("fleet", "Fleet", "/", "f"),
     Page("claims", "Claims", "/claims", "c"),
+    Page("warmups", "Warmups", "/warmups", "w"),
     Page("services", "Services", "/services", "s"),
     Page("invariants", "Invariants", "/invariants", "i"),
     Page("audit", "Audit", "/audit", "a"),

@@ -27,6 +27,7 @@ from mooring.dashboard.views import (
     read_tile,
     read_trail,
 )
+from mooring.dashboard.warmup_pages import WARMUP_PAGES
 from mooring.model.errors import NotFound
 
 _STATIC_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -164,5 +165,5 @@ def build_pages(live: LiveViews) -> Pages:
         login,
         static_file,
     ]
-    handlers += [*SERVICE_PAGES, *ACTIONS]
+    handlers += [*SERVICE_PAGES, *WARMUP_PAGES, *ACTIONS]
     return Pages(handlers, {"live": constant(live), "selection": Provide(selection_from_query, sync_to_thread=False)})

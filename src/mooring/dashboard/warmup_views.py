@@ -1,0 +1,33 @@
+"""What the page of warmups shows: a card a dataset, its shards in a grid over the nodes that hold them."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from mooring.api.readmodels import WarmupReading, WarmupReadSide
+from mooring.dashboard.views import Fragments, Selection, render
+
+PHASES = ("Pending", "Warming", "Ready", "Stale", "Failed")
+
+
+class WarmupsPage(msgspec.Struct, frozen=True):
+    """The warmups that match, and how many there are."""
+
+    warmups: Sequence[WarmupReading]
+    total: int
+
+
+def read_warmups(warmups: WarmupReadSide, selection: Selection) -> WarmupsPage:
+    """By namespace and name."""
+    everything = warmups.warmups()
+    return WarmupsPage([one for one in everything if _matches(one, selection)], len(everything))
+
+
+def _matches(warmup: WarmupReading, selection: Selection) -> bool:
+    text = f"{warmup.namespace}/{warmup.name} {warmup.spec.dataset} {warmup.status.reason}".lower()
+    return selection.state in ("", warmup.status.phase) and selection.q.lower() in text
+
+
+async def warmups_fragments(warmups: WarmupReadSide, selection: Selection) -> Fragments:
+    """The live part of the page."""
+    return {"warmups": render("_warmups.html", page=read_warmups(warmups, selection), selection=selection)}

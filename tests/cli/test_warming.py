@@ -1,0 +1,112 @@
+"""`warmups` and `warm`: a bar for everyone who waits, the evidence for everyone who must act."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mooring.cli import warming
+from mooring.cli.listings import progress_bar
+from mooring.cli.output import Format
+from mooring.client.connection import Endpoint
+from mooring.model.errors import InvalidInput, NotFound, Refused
+
+HERE = Endpoint("http://127.0.0.1:9", "token")
+
+
+def row(name: str = "core", namespace: str = "search", **status: Any) -> dict[str, Any]:
+    plain = {
+        "phase": "Failed",
+        "reason": "shard 0 cannot be fetched",
+        "nodesReady": 0,
+        "nodesTotal": 1,
+        "shards": [],
+        "failure": None,
+        "release": None,
+        "circuit": None,
+    }
+    spec = {"dataset": "core_nt", "generation": "1", "shards": 1}
+    return {"namespace": namespace, "name": name, "spec": spec, "status": {**plain, **status}}
+
+
+class Answers:
+    """A connection to a Mooring that has these warmups."""
+
+    rows: list[dict[str, Any]] = []
+    asked: list[tuple[str, str, Any]] = []
+
+    def __init__(self, _: Endpoint) -> None:
+        return None
+
+    def get(self, path: str, query: Any = None) -> Any:
+        return {"items": self.rows, "total": len(self.rows)}
+
+    def request(self, method: str, path: str, body: Any = None) -> Any:
+        self.asked.append((method, path, body))
+        return {"id": "r-1", "state": "pending"}
+
+
+@pytest.fixture
+def mooring(monkeypatch: pytest.MonkeyPatch) -> type[Answers]:
+    Answers.rows, Answers.asked = [row()], []
+    monkeypatch.setattr(warming, "Connection", Answers)
+    return Answers
+
+
+def test_a_bar_is_as_long_as_its_share():
+    assert [progress_bar(share, 4) for share in (0.0, 0.5, 1.0, 7.0)] == ["░░░░", "██░░", "████", "████"]
+
+
+def test_one_in_full_shows_shards_and_the_lines_that_explain_a_failure(mooring, capsys):
+    shard = {"shard": 0, "node": "work-01", "state": "failed", "progress": 0.5, "warm": "", "why": "5 restarts"}
+    failure = {"pod": "p", "container": "fetch", "reason": "BackOff", "restarts": 5, "logs": ["HTTP 403\x1b[31m"]}
+    mooring.rows = [row(shards=[shard | {"job": "j", "restarts": 5, "nodeUID": "u"}], failure=failure)]
+    warming.run_warmups(HERE, "core", Format.TABLE, watch=False)
+    shown = capsys.readouterr().out
+    assert "search/core: Failed" in shown
+    assert "work-01" in shown and "█████░░░░░" in shown
+    assert "p / fetch: BackOff (5 restarts)" in shown
+    assert "HTTP 403" in shown and "\x1b" not in shown
+
+
+def test_json_of_one_is_the_whole_object(mooring, capsys):
+    warming.run_warmups(HERE, "search/core", Format.JSON, watch=False)
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["kind"] == "Warmup" and shown["status"]["phase"] == "Failed"
+
+
+def test_a_name_that_is_not_there_says_which_one_was_probably_meant(mooring):
+    with pytest.raises(NotFound) as error:
+        warming.run_warmups(HERE, "cor", Format.TABLE, watch=False)
+    assert "did you mean 'core'?" in error.value.fix
+
+
+def test_a_name_that_two_have_must_be_told_apart(mooring):
+    mooring.rows = [row(), row(namespace="other")]
+    with pytest.raises(InvalidInput, match="core"):
+        warming.run_warmups(HERE, "core", Format.TABLE, watch=False)
+
+
+def test_force_asks_once_and_says_when_it_fires(mooring, capsys):
+    warming.run_warm(warming.WarmCommand("core", True, False, "new disks", False), HERE)
+    ((method, path, body),) = mooring.asked
+    assert (method, path, body["reason"]) == ("POST", "/v1/warmups/search/core/rewarm", "new disks")
+    assert "once, when its nodes are Ready (request r-1)" in capsys.readouterr().out
+
+
+def test_a_dry_run_asks_for_nothing(mooring, capsys):
+    warming.run_warm(warming.WarmCommand("core", True, False, "", True), HERE)
+    assert not mooring.asked
+    assert "dry run" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("both", [True, False])
+def test_warm_needs_exactly_one_thing_to_do(mooring, both):
+    with pytest.raises(InvalidInput):
+        warming.run_warm(warming.WarmCommand("core", both, both, "", False), HERE)
+
+
+def test_a_circuit_that_is_not_open_cannot_be_closed(mooring):
+    with pytest.raises(Refused):
+        warming.run_warm(warming.WarmCommand("core", False, True, "", False), HERE)
+    assert not mooring.asked

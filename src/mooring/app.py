@@ -9,6 +9,7 @@ from typing import Any
 from mooring import __version__
 from mooring.clock import Clock, Entropy
 from mooring.control.auditing import Auditor
+from mooring.control.budgets import Budgets
 from mooring.control.claiming.activity import PolledActivity
 from mooring.control.claiming.desk import Bells, ClaimDesk
 from mooring.control.claiming.dispatching import Dispatching
@@ -83,6 +84,9 @@ class Mooring:
         self.health = HealthChecks(self.fleet, given.probe, given.activity, clock, entropy)
         self.reading = ReadSide(self.fleet, ledger, self.switches, self.quarantines, self.health)
         self._auditor = auditor = Auditor(ledger, clock, entropy, given.replica_id)
+        self._guard = Guard(
+            client, ledger, self.fleet, self.switches, auditor, self._may_act, clock, timeouts.guard_period
+        )
         self._pools = PoolReconciler(
             client,
             ledger,
@@ -93,6 +97,7 @@ class Mooring:
             entropy,
             auditor,
             self.switches.why_paused,
+            self._guard.ends,
             timeouts,
         )
         self._ready = ReadyIndex(self.fleet, self.health.has_failed)
@@ -118,9 +123,6 @@ class Mooring:
             clock,
             timeouts,
         )
-        self._guard = Guard(
-            client, ledger, self.fleet, self.switches, auditor, self._may_act, clock, timeouts.guard_period
-        )
         self._housekeeping = Housekeeping(ledger, self._may_act, clock)
         self._pool_loop = ReconcileLoop("pools", self._pools.reconcile, self._may_act, clock, entropy)
         self.services = Services(
@@ -141,9 +143,13 @@ class Mooring:
             given.replica_id,
             given.submission_ceiling,
         )
-        self._parts: tuple[Part, ...] = (self.services, self.warming, self.submissions)
+        self.budgets = Budgets(
+            client, ledger, self.fleet, auditor, self.switches.why_paused, self._may_act, clock, entropy
+        )
+        self._parts: tuple[Part, ...] = (self.services, self.warming, self.submissions, self.budgets)
         self.fleet.subscribe(self._on_change)
         self.fleet.subscribe_workers(self._ready.update)
+        self._guard.on_end(self._pool_loop.queue.add)
         self.fleet.follow(self._on_pool, self._on_worker)
         self.health.on_verdict(self._on_health)
         ledger.listen(Channel.QUEUE, self._on_queue)

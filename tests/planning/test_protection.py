@@ -73,7 +73,8 @@ def test_pods_that_are_ending_are_left_alone(ending):
 def test_at_the_ceiling_the_shield_goes_though_the_claim_lives_on_and_it_does_not_come_back():
     late = hold(0, held_seconds=CEILING)
     assert lowered(plan(worker(0, shield=SHIELD_UP), holds=(late,))) == [("linux-0", PROTECTION_BOUNDED)]
-    assert plan(worker(0), holds=(late,)) == ProtectionPlan((), (), ())
+    after = plan(worker(0), holds=(late,))
+    assert not after.raises and not after.lowers and after.ends[0].passed
 
 
 def test_a_worker_is_protected_until_the_latest_end_of_its_claims():
@@ -83,10 +84,10 @@ def test_a_worker_is_protected_until_the_latest_end_of_its_claims():
 
 
 def test_from_four_fifths_of_the_way_the_end_is_announced():
-    assert not plan(worker(0, shield=SHIELD_UP), holds=(hold(0, held_seconds=CEILING * 0.8 - 1),)).near
+    assert not plan(worker(0, shield=SHIELD_UP), holds=(hold(0, held_seconds=CEILING * 0.8 - 1),)).ends
     of = plan(worker(0, shield=SHIELD_UP), holds=(hold(0, held_seconds=CEILING * 0.8),))
-    assert [near.hold.claim for near in of.near] == ["claim-0"]
-    assert "acme" in of.near[0].message and "12:12:00Z" in of.near[0].message
+    assert [(end.hold.claim, end.passed) for end in of.ends] == [("claim-0", False)]
+    assert "acme" in of.ends[0].message and "12:12:00Z" in of.ends[0].message
     assert not lowered(of)
 
 

@@ -39,6 +39,11 @@ async def write(world: Harbour, name: str, metadata: dict[str, object]) -> None:
     await world.client.merge_patch(PODS, name, {"metadata": metadata}, NAMESPACE)
 
 
+async def bound(world: Harbour) -> tuple[str, str]:
+    conditions = {condition["type"]: condition for condition in (await world.status())["conditions"]}
+    return conditions["ProtectionBounded"]["status"], conditions["ProtectionBounded"]["reason"]
+
+
 def test_whoever_strips_a_working_pod_finds_it_protected_again_within_seconds():
     async def scenario():
         async with harbour() as world:
@@ -105,6 +110,7 @@ def test_at_the_ceiling_protection_ends_with_a_warning_before_while_the_claim_li
             events = [event for event in (await world.client.list(EVENTS, NAMESPACE)).items if event.type == "Warning"]
             assert [event.reason for event in events] == ["CeilingNear"]
             assert events[0].involved_object.name == claim.pod_name and "acme" in events[0].message
+            assert await bound(world) == ("True", "CeilingNear")
 
             async def let_go() -> bool:
                 return not shielded(await read(world, claim.pod_name))
@@ -115,6 +121,10 @@ def test_at_the_ceiling_protection_ends_with_a_warning_before_while_the_claim_li
             assert beaten.state is ClaimState.RUNNING and beaten.protected_until == claim.protected_until
             await world.clock.sleep(60)
             assert not shielded(await read(world, claim.pod_name))
+            assert await bound(world) == ("True", "CeilingReached")
+            await desk.release(claim.id, claim.epoch)
+            await world.clock.sleep(5)
+            assert await bound(world) == ("True", "Bounded")
 
     play(scenario)
 
@@ -178,10 +188,12 @@ def test_a_ledger_that_lost_rows_takes_no_shield_away():
             replica = world.start()
             await world.pool(warm=2, max=4, reuse="Always")
             await world.until_idle(2)
-            saved = world.store.backup()
             claim = await replica.mooring.desk.claim(POOL, Wish("acme", ttl_seconds=3600))
             await world.clock.sleep(5)
-            world.store.restore(saved)
+            await world.ledger.meta.observe_epoch(claim.epoch + 1000, now=world.clock.now())  # rows were lost
+            await world.ledger.claims.end(
+                claim.id, claim.epoch, ClaimState.LOST, now=world.clock.now(), reason="as if its row had never been"
+            )
             await world.clock.sleep(60)
             assert shielded(await read(world, claim.pod_name))
 

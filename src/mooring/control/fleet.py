@@ -60,7 +60,7 @@ class Fleet:
         self._pods.subscribe(self._on_pod)
         self._nodes.subscribe(self._on_node)
         self._pools.subscribe(self._on_pool)
-        self.karpenter.subscribe(self._tell)
+        self.karpenter.subscribe(self._on_karpenter)
 
     def subscribe(self, listener: OnChange) -> None:
         """Be told what changed; must not wait."""
@@ -184,10 +184,18 @@ class Fleet:
         else:
             node = node_from_view(change.new)
             name = node.name
+            node = replace(node, claim_terminating=self.karpenter.is_leaving(name))
             if self._nodes_by_name.get(name) == node:
                 return
             self._nodes_by_name[name] = node
         self._tell("node", name)
+
+    def _on_karpenter(self, kind: str, name: str) -> None:
+        node = self._nodes_by_name.get(name) if kind == "nodeclaim" else None
+        if node is not None and node.claim_terminating != self.karpenter.is_leaving(name):
+            self._nodes_by_name[name] = replace(node, claim_terminating=not node.claim_terminating)
+            self._tell("node", name)
+        self._tell(kind, name)
 
     def _on_pool(self, change: Change[views.WorkerPool]) -> None:
         view = change.new if change.new is not None else change.old

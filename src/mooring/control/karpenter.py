@@ -21,7 +21,7 @@ from mooring.kube.views import NodeClaim, NodePool
 from mooring.model.node import NodeTemplate
 
 T = TypeVar("T", bound=NodePool | NodeClaim)
-OnChange = Callable[[str, str], None]  # kind ("nodepool", "nodeclaim") and name
+OnChange = Callable[[str, str], None]  # kind and name: "nodepool" and its own, "nodeclaim" and that of its node
 
 log = structlog.get_logger()
 
@@ -89,6 +89,7 @@ class Karpenter:
         self.node_pools = OptionalKind(client, NODEPOOLS, clock, entropy)
         self.node_claims = OptionalKind(client, NODECLAIMS, clock, entropy)
         self._templates: dict[str, NodeTemplate] = {}
+        self._leaving: set[str] = set()  # names of nodes
         self._listeners: list[OnChange] = []
         self.node_pools.subscribe(self._on_node_pool)
         self.node_claims.subscribe(self._on_node_claim)
@@ -119,10 +120,18 @@ class Karpenter:
             self._templates[name] = template
         self._tell("nodepool", name)
 
+    def is_leaving(self, node: str) -> bool:
+        """Whether the NodeClaim behind a node is being deleted."""
+        return node in self._leaving
+
     def _on_node_claim(self, change: Change[NodeClaim]) -> None:
         view = change.new if change.new is not None else change.old
         assert view is not None
-        self._tell("nodeclaim", view.metadata.name)
+        node = view.status.node_name
+        leaving = change.new is not None and change.new.terminating
+        if leaving != (node in self._leaving):
+            (self._leaving.add if leaving else self._leaving.discard)(node)
+        self._tell("nodeclaim", node)
 
     def _tell(self, kind: str, name: str) -> None:
         for listener in self._listeners:

@@ -30,6 +30,7 @@ from mooring.planning.actions import earliest
 from mooring.planning.fit import plan_preflight
 from mooring.planning.placement import Placed
 from mooring.planning.pools import WARM_FLOOR, Backoff, PoolPlan, PoolSnapshot, plan_pool
+from mooring.planning.protection import ProtectionEnd
 from mooring.planning.quarantine import plan_avoidance
 from mooring.planning.rails import World, compute_brakes
 from mooring.planning.roster import Roster
@@ -82,6 +83,7 @@ class PoolReconciler:
         entropy: Entropy,
         auditor: Auditor,
         is_paused: Callable[[str], str],
+        ends: Callable[[str], tuple[ProtectionEnd, ...]],
         timeouts: Timeouts,
     ) -> None:
         self._client = client
@@ -92,6 +94,7 @@ class PoolReconciler:
         self._clock = clock
         self._entropy = entropy
         self._is_paused = is_paused
+        self._ends = ends
         self._overlay = Overlay(timeouts.overlay_expiry)
         self._creation = WorkerCreation(client, self._overlay, clock)
         self._retirement = WorkerRetirement(client, auditor, self._overlay, clock)
@@ -140,6 +143,8 @@ class PoolReconciler:
             problems=find_problems(pool),
             fit=self._fit(pool, placed),
             roster=self._rosters.setdefault(pool.key, Roster()),
+            templates=self._fleet.node_templates,
+            ends=self._ends(pool.key),
         )
         return snapshot, held
 

@@ -29,7 +29,7 @@ from mooring.planning.protection import (
     BUSY_IS_PROTECTED,
     PROTECTION_BOUNDED,
     Lower,
-    NearCeiling,
+    ProtectionEnd,
     ProtectionPlan,
     ProtectionSnapshot,
     Raise,
@@ -39,7 +39,6 @@ from mooring.planning.rails import World, apply_rails, compute_brakes
 
 log = structlog.get_logger()
 
-CONFIRM_SECONDS = 1.5  # two looks of the guard
 CAP_PER_LOOK = 200  # lowering is taken back by the next look, should it have been wrong
 AT_ONCE = 16
 RECORD_SECONDS = 10.0
@@ -72,6 +71,16 @@ class Guard:
         self._sightings: Mapping[str, datetime] = {}
         self._announced: set[tuple[str, int]] = set()
         self._recorded_at = float("-inf")
+        self._ends: dict[str, tuple[ProtectionEnd, ...]] = {}  # by pool key
+        self._listeners: list[Callable[[str], None]] = []
+
+    def on_end(self, listener: Callable[[str], None]) -> None:
+        """Be told of which pool a protection comes near its end, or passes it."""
+        self._listeners.append(listener)
+
+    def ends(self, pool_key: str) -> tuple[ProtectionEnd, ...]:
+        """The protections of a pool's workers that are near their end or past it, as of the last look."""
+        return self._ends.get(pool_key, ())
 
     async def run(self) -> None:
         """Until cancelled. Without the ledger nobody knows who works: then nothing is touched."""
@@ -90,6 +99,7 @@ class Guard:
         plan = plan_protection(ProtectionSnapshot(self._clock.now(), workers, holds.items))
         raised = await self._raise(plan)
         lowered = await self._lower(plan, holds)
+        self._tell(plan)
         await self._announce(plan)
         await self._record(plan, raised, lowered)
 
@@ -119,7 +129,7 @@ class Guard:
         for rule in (BUSY_IS_PROTECTED, PROTECTION_BOUNDED):
             acts = [act for act in plan.lowers if act.invariant == rule]
             brakes = compute_brakes(self._world(rule, holds)) if acts else ()
-            verdict = apply_rails(acts, self._sightings, now, brakes, CAP_PER_LOOK, CONFIRM_SECONDS)
+            verdict = apply_rails(acts, self._sightings, now, brakes, CAP_PER_LOOK, self._period_seconds * 0.75)
             RAILS_HELD.labels(rule).set(sum(held.act.due for held in verdict.held))
             sightings.update(verdict.sightings)
             gate = asyncio.Semaphore(AT_ONCE)
@@ -152,12 +162,22 @@ class Guard:
             )
         return outcome is AuditOutcome.DONE
 
+    def _tell(self, plan: ProtectionPlan) -> None:
+        before, self._ends = self._ends, {}
+        for end in plan.ends:
+            key = f"{end.worker.namespace}/{end.worker.pool}"
+            self._ends[key] = (*self._ends.get(key, ()), end)
+        for key in before.keys() | self._ends.keys():
+            if _shape(before.get(key, ())) != _shape(self._ends.get(key, ())):
+                for listener in self._listeners:
+                    listener(key)
+
     async def _announce(self, plan: ProtectionPlan) -> None:
         """Say once that an end is near; what was said before a restart is known by the Event's name."""
         if self._switches.why_paused(PROTECTION_BOUNDED):
             return
-        fresh = [near for near in plan.near if _occasion(near) not in self._announced]
-        self._announced = {_occasion(near) for near in plan.near}
+        fresh = [end for end in plan.ends if not end.passed and _occasion(end) not in self._announced]
+        self._announced = {_occasion(end) for end in plan.ends}
         for near in fresh:
             log.warning("protection ends soon", worker=near.worker.name, until=near.until.isoformat())
             await self._announcer.announce(
@@ -204,8 +224,12 @@ class Guard:
         )
 
 
-def _occasion(near: NearCeiling) -> tuple[str, int]:
-    return near.hold.claim, near.hold.epoch
+def _occasion(end: ProtectionEnd) -> tuple[str, int]:
+    return end.hold.claim, end.hold.epoch
+
+
+def _shape(ends: tuple[ProtectionEnd, ...]) -> list[tuple[str, bool]]:
+    return [(end.hold.claim, end.passed) for end in ends]
 
 
 def _pod(worker: Worker) -> Subject:

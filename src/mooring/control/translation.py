@@ -6,13 +6,12 @@ from mooring.kube import views
 from mooring.kube.views import find_condition, parse_time
 from mooring.kube.views.pod import Waiting
 from mooring.model import names
+from mooring.model.duration import parse_duration
 from mooring.model.errors import InvalidInput
 from mooring.model.node import Node, NodeTemplate, Taint
 from mooring.model.pool import Pool
 from mooring.model.quantity import count_of
 from mooring.model.worker import SHIELD_DOWN, SHIELD_UP, Shield, Stamp, Worker
-
-NODE_POOL_LABEL = "karpenter.sh/nodepool"
 
 
 def worker_from_pod(pod: views.Pod) -> Worker | None:
@@ -102,9 +101,10 @@ def template_from_node_pool(node_pool: views.NodePool) -> NodeTemplate:
                 labels[requirement.key] = frozenset()
             case _:
                 labels.setdefault(requirement.key, None)
-    labels[NODE_POOL_LABEL] = frozenset((node_pool.metadata.name,))
+    labels[names.KARPENTER_POOL] = frozenset((node_pool.metadata.name,))
     taints = tuple(Taint(taint.key, taint.value, taint.effect) for taint in template.spec.taints)
-    return NodeTemplate(node_pool.metadata.name, labels, taints)
+    grace = parse_duration(template.spec.termination_grace_period)
+    return NodeTemplate(node_pool.metadata.name, labels, taints, grace)
 
 
 def pool_from_view(view: views.WorkerPool) -> Pool:

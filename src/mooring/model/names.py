@@ -28,6 +28,7 @@ CLOSE_CIRCUIT = f"{GROUP}/close-circuit"
 SCRIPTS = f"{GROUP}/scripts"
 
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
+KARPENTER_POOL = "karpenter.sh/nodepool"
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 
 # Taints that say how a node fares, not what it is for: they come and go, and nobody should tolerate them for good.

@@ -41,6 +41,7 @@ class Node:
     ready: bool = True
     ready_since: datetime | None = None
     terminating: bool = False
+    claim_terminating: bool = False  # Karpenter's NodeClaim behind it
     created_at: datetime | None = None
     allocatable: Mapping[str, int] = field(default_factory=dict)  # cpu in thousandths, the rest in its own unit
 
@@ -57,6 +58,8 @@ class Node:
         """Why no new work should land here; empty when it may."""
         if self.terminating:
             return "the node is being deleted"
+        if self.claim_terminating:
+            return "the node's NodeClaim is being deleted"
         if self.unschedulable:
             return "the node is cordoned"
         for taint in self.taints:
@@ -77,6 +80,7 @@ class NodeTemplate:
     pool: str
     labels: Mapping[str, frozenset[str] | None] = field(default_factory=dict)  # values it may have; None: any value
     taints: tuple[Taint, ...] = ()
+    termination_grace_seconds: int | None = None  # how long such a node may be drained; None: for ever
 
     @property
     def is_system(self) -> bool:

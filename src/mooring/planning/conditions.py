@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mooring.model.why import Condition, merge_conditions
 from mooring.model.worker import ClassifiedWorker, WorkerState
 from mooring.planning.actions import Reason
+from mooring.planning.bounds import compute_bound
 
 if TYPE_CHECKING:
     from mooring.planning.pools import PoolSnapshot
@@ -17,8 +18,13 @@ if TYPE_CHECKING:
 def compute_conditions(
     snapshot: PoolSnapshot, workers: Sequence[ClassifiedWorker], reasons: Sequence[Reason]
 ) -> tuple[Condition, ...]:
-    """Valid, Ready and Schedulable, with transition times kept while nothing changed."""
-    fresh = (_valid(snapshot), _ready(snapshot, workers, reasons), _schedulable(snapshot, workers))
+    """Valid, Ready, Schedulable and ProtectionBounded, with transition times kept while nothing changed."""
+    fresh = (
+        _valid(snapshot),
+        _ready(snapshot, workers, reasons),
+        _schedulable(snapshot, workers),
+        compute_bound(snapshot, workers),
+    )
     now = snapshot.now.strftime("%Y-%m-%dT%H:%M:%SZ")
     return merge_conditions(snapshot.pool.status.conditions, fresh, now)
 

@@ -6,13 +6,13 @@ from hashlib import sha256
 from itertools import chain
 from typing import Any
 
-from mooring.model.names import DISRUPTION_TAINTS, LIFECYCLE_TAINT_PREFIXES, SYSTEM_TAINTS
+from mooring.model.names import DISRUPTION_TAINTS, KARPENTER_POOL, LIFECYCLE_TAINT_PREFIXES, SYSTEM_TAINTS
 from mooring.model.node import Node, NodeTemplate, Taint
 from mooring.model.pool import Placement
 
 # How node pools are named: by Karpenter, the clouds, and by hand.
 NODE_POOL_LABELS = (
-    "karpenter.sh/nodepool",
+    KARPENTER_POOL,
     "kubernetes.azure.com/agentpool",
     "agentpool",
     "cloud.google.com/gke-nodepool",

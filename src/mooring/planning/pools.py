@@ -10,13 +10,14 @@ from datetime import datetime, timedelta
 from math import ceil
 
 from mooring.model.health import WorkerHealth
-from mooring.model.node import Node, Quarantine
+from mooring.model.node import Node, NodeTemplate, Quarantine
 from mooring.model.pool import Pool, PoolStatus
 from mooring.model.preflight import Preflight
 from mooring.model.worker import ClassifiedWorker, Worker, WorkerState
 from mooring.planning.actions import CreateWorker, Reason, RetireWorker, earliest
 from mooring.planning.conditions import compute_conditions
 from mooring.planning.placement import Placed
+from mooring.planning.protection import ProtectionEnd
 from mooring.planning.quarantine import describe_failed_start
 from mooring.planning.roster import Roster
 from mooring.planning.workers import UNHEALTHY
@@ -62,6 +63,8 @@ class PoolSnapshot:
     problems: tuple[str, ...] = ()  # what is wrong with the spec
     fit: Preflight | None = None  # of one more worker, on nodes as if they were empty
     roster: Roster = field(default_factory=Roster, compare=False)
+    templates: tuple[NodeTemplate, ...] = ()  # nodes that Karpenter makes
+    ends: tuple[ProtectionEnd, ...] = ()  # of protection, near or passed
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,12 +72,13 @@ class Lower:
 
 
 @dataclass(frozen=True, slots=True)
-class NearCeiling:
-    """A worker whose protection ends soon, though it works on."""
+class ProtectionEnd:
+    """A worker whose protection ends soon, or has ended, though it works on."""
 
     worker: Worker
-    hold: Hold
+    hold: Hold  # the one that ends last
     until: datetime
+    passed: bool
 
     @property
     def message(self) -> str:
@@ -90,11 +91,11 @@ class NearCeiling:
 
 @dataclass(frozen=True, slots=True)
 class ProtectionPlan:
-    """Shields to put up and to take down, and those whose end is near."""
+    """Shields to put up and to take down, and those whose end is near or passed."""
 
     raises: tuple[Raise, ...]
     lowers: tuple[Lower, ...]
-    near: tuple[NearCeiling, ...]
+    ends: tuple[ProtectionEnd, ...]
 
 
 def plan_protection(snapshot: ProtectionSnapshot) -> ProtectionPlan:
@@ -102,7 +103,7 @@ def plan_protection(snapshot: ProtectionSnapshot) -> ProtectionPlan:
     now, holds = snapshot.now, _by_pod(snapshot.holds)
     raises: list[Raise] = []
     lowers: list[Lower] = []
-    near: list[NearCeiling] = []
+    ends: list[ProtectionEnd] = []
     for worker in snapshot.workers:
         held = holds.get(worker.uid)
         shield = worker.shield
@@ -119,10 +120,10 @@ def plan_protection(snapshot: ProtectionSnapshot) -> ProtectionPlan:
                 raises.append(Raise(worker, held))
             if now < warned_from(last.claimed_at, until):
                 continue
-            near.append(NearCeiling(worker, last, until))
+        ends.append(ProtectionEnd(worker, last, until, now >= until))
         if not shield.down:
             lowers.append(_lower_at_ceiling(now, worker, held, last, until))
-    return ProtectionPlan(tuple(raises), tuple(lowers), tuple(near))
+    return ProtectionPlan(tuple(raises), tuple(lowers), tuple(ends))
 
 
 def warned_from(claimed_at: datetime, until: datetime) -> datetime:

@@ -97,6 +97,9 @@ class Dispatching:
                     rung.clear()
                     if self._closed:
                         raise Unavailable("this replica stops", fix="ask again")
+                    # A cordoned worker finishes what it holds; one that is terminating begins nothing.
+                    if self._present(worker).terminating_since is not None:
+                        self._refuse_draining(worker)
                     claim = await self._ledger.claims.deliver_next(worker.uid, now=self._clock.now())
                     if claim is not None:
                         self._activity.hear(worker.uid, executing=True)

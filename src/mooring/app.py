@@ -68,6 +68,7 @@ class Surroundings:
     probe: Probe
     address: str = ""
     submission_ceiling: int = DEFAULT_CEILING
+    worker_url: str = ""  # under which workers that poll reach Mooring; empty: their templates have to say
 
 
 class Mooring:
@@ -99,6 +100,7 @@ class Mooring:
             self.switches.why_paused,
             self._guard.ends,
             timeouts,
+            given.worker_url,
         )
         self._ready = ReadyIndex(self.fleet, self.health.has_failed)
         stamper = Stamper(client, self.fleet, clock, self.switches.why_paused)

@@ -24,6 +24,9 @@ class Settings:
     )
     context: Annotated[str, "Context of the kubeconfig; empty means its current one."] = ""
     token: Annotated[str, "Bearer token of the API; empty makes one in the state folder."] = ""
+    worker_url: Annotated[str, "URL under which workers of Poll pools reach Mooring; empty leaves it to templates."] = (
+        ""
+    )
     replica: Annotated[str, "Name of this replica; empty means the host's name."] = ""
     open_pages: Annotated[bool, "Show pages without a login to browsers on this machine."] = False
     submission_ceiling: Annotated[int, "Most submissions that run at once in a namespace; others wait."] = (

@@ -146,6 +146,7 @@ class Dock:
                 PolledActivity(clock),
                 StagedDocuments(),
                 HttpProbe(),
+                worker_url=self.url,
             )
             self.mooring = Mooring(given)
             hub = EventHub(clock)

@@ -1,13 +1,16 @@
 """Workers as real processes in the embedded cluster: projected tokens, real commands, nothing left behind."""
 
+import contextlib
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from mooring.client import Mooring
-from mooring.sandbox.cluster import LocalOptions, local_sandbox, plain_nodes
+from mooring.sandbox.cluster import LocalOptions, kubernetes_nodes, local_sandbox, plain_nodes
+from mooring.sandbox.kubernetes.launcher import ControlPlane
 from tests.client.dock import TOKEN, Dock
+from tests.requirements import require_kubernetes
 
 PORT = 8000
 
@@ -19,23 +22,38 @@ def dock(tmp_path):
         yield opened
 
 
-def runner_template(url):
+@contextlib.asynccontextmanager
+async def real_cluster(folder, clock, entropy):
+    """A real control plane whose one node runs pods as local processes."""
+    async with (
+        ControlPlane.start(folder / "plane", clock=clock, entropy=entropy) as plane,
+        kubernetes_nodes(plane, folder / "nodes", clock, entropy, LocalOptions(nodes=plain_nodes(1))) as cluster,
+    ):
+        yield cluster
+
+
+@pytest.mark.kubernetes
+def test_on_a_real_control_plane_a_template_of_one_command_is_enough_too(tmp_path):
+    require_kubernetes()
+    with Dock(lambda clock, entropy: real_cluster(tmp_path, clock, entropy)) as dock:
+        pool = runner_pool(dock)
+        result = Mooring(dock.url, TOKEN).run(pool, owner="acme", payload={"command": ["echo", "ahoy"]}, timeout="50s")
+        assert (result.exit_code, result.output) == (0, "ahoy\n")
+
+
+def runner_template():
     container = {
         "name": "runner",
         "image": "mooring/worker",
         "command": [sys.executable, "-m", "mooring.client.worker", "--port", str(PORT)],
-        "env": [{"name": "MOORING_URL", "value": url}],
         "readinessProbe": {"httpGet": {"path": "/healthz", "port": PORT}, "periodSeconds": 1},
-        "volumeMounts": [{"name": "mooring", "mountPath": "/var/run/secrets/mooring", "readOnly": True}],
     }
-    token = {"serviceAccountToken": {"audience": "mooring-dispatch", "path": "token", "expirationSeconds": 3600}}
-    volume = {"name": "mooring", "projected": {"sources": [token]}}
-    return {"spec": {"containers": [container], "volumes": [volume]}}
+    return {"spec": {"containers": [container]}}
 
 
 def runner_pool(dock, **spec):
     wanted = {"dispatch": "Poll", "serviceAccount": "PerWorker", "protection": {"graceSeconds": 5}, **spec}
-    return dock.pool(template=runner_template(dock.url), **wanted)
+    return dock.pool(template=runner_template(), **wanted)
 
 
 def test_jobs_run_on_polling_workers_and_every_result_comes_back_once(dock):

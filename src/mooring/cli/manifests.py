@@ -80,6 +80,7 @@ def _deployment(image: str, meta: Body, labels: dict[str, str], secret: str) -> 
         "env": [
             {"name": "MOORING_HOST", "value": "0.0.0.0"},
             {"name": "MOORING_STATE", "value": "/state"},
+            {"name": "MOORING_WORKER_URL", "value": f"http://{meta['name']}.{meta['namespace']}.svc"},
             {"name": "MOORING_REPLICA", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
             {"name": "MOORING_DATABASE", "valueFrom": {"secretKeyRef": {"name": secret, "key": "database"}}},
             {"name": "MOORING_TOKEN", "valueFrom": {"secretKeyRef": {"name": secret, "key": "token"}}},

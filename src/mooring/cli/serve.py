@@ -60,6 +60,7 @@ async def _serve(settings: Settings) -> None:
             HttpProbe(),
             address,
             settings.submission_ceiling,
+            settings.worker_url,
         )
         await run_process(given, access, listener, stop, lambda: _tell(address))
 

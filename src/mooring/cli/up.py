@@ -76,7 +76,19 @@ async def _up(options: UpOptions) -> None:
         documents = HttpDocuments()
         stack.push_async_callback(documents.close)
         name, activity = replica_name(""), PolledActivity(clock)
-        given = Surroundings(client, ledger, clock, entropy, name, minter, activity, documents, HttpProbe(), url)
+        given = Surroundings(
+            client,
+            ledger,
+            clock,
+            entropy,
+            name,
+            minter,
+            activity,
+            documents,
+            HttpProbe(),
+            url,
+            worker_url="" if existing is not None else url,  # other clusters' pods cannot reach this machine's loopback
+        )
         access = Access(token, open_pages=True)
 
         def ready() -> None:

@@ -39,10 +39,11 @@ class Creation:
 class WorkerCreation:
     """Creates pods, one batch after another, each twice as large as the last."""
 
-    def __init__(self, client: KubeClient, overlay: Overlay, clock: Clock) -> None:
+    def __init__(self, client: KubeClient, overlay: Overlay, clock: Clock, worker_url: str) -> None:
         self._client = client
         self._overlay = overlay
         self._clock = clock
+        self._worker_url = worker_url
 
     async def create(self, pool: Pool, actions: tuple[CreateWorker, ...], placed: Placed, incarnation: str) -> Creation:
         """Make the workers; stop at the first batch with a failure, so that a refused fleet costs few requests."""
@@ -66,7 +67,8 @@ class WorkerCreation:
         try:
             if pool.spec.service_account == "PerWorker":
                 await self._create_account(pool, name)
-            pod = await self._client.create(PODS, worker_manifest(pool, name, placed, incarnation), pool.namespace)
+            body = worker_manifest(pool, name, placed, incarnation, self._worker_url)
+            pod = await self._client.create(PODS, body, pool.namespace)
         except AlreadyExists:
             return await self._inspect(pool, name), None
         except (ConnectionFailed, ServerFailed) as error:

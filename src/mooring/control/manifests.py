@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from mooring.control.polling import let_poll
 from mooring.model import names
 from mooring.model.pool import Pool
 from mooring.planning.placement import Placed
@@ -12,17 +13,18 @@ from mooring.planning.placement import Placed
 Body = dict[str, Any]
 
 
-def spec_hash(pool: Pool) -> str:
-    """Changes exactly when workers made before must be replaced.
+def spec_hash(pool: Pool, worker_url: str = "") -> str:
+    """Changes exactly when workers made before must be replaced; so, where they poll, when Mooring moves.
 
     What placement derives from the nodes is left out: nodes come and go, and that must not roll a fleet.
     """
     spec = pool.spec
-    parts = (spec.template, spec.placement, spec.service_account, spec.protection.grace_seconds, spec.dispatch)
+    home = (worker_url,) if spec.dispatch == "Poll" else ()
+    parts = (spec.template, spec.placement, spec.service_account, spec.protection.grace_seconds, spec.dispatch, *home)
     return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()[:16]
 
 
-def worker_manifest(pool: Pool, name: str, placed: Placed, incarnation: str) -> Body:
+def worker_manifest(pool: Pool, name: str, placed: Placed, incarnation: str, worker_url: str = "") -> Body:
     """The whole pod. Nothing in it is text put together: arguments stay lists, values stay values."""
     template = msgspec.json.decode(msgspec.json.encode(pool.spec.template))
     metadata: Body = template.get("metadata") or {}
@@ -32,8 +34,11 @@ def worker_manifest(pool: Pool, name: str, placed: Placed, incarnation: str) -> 
         pod["serviceAccountName"] = name
     elif pool.spec.service_account:
         pod["serviceAccountName"] = pool.spec.service_account
+    if pool.spec.dispatch == "Poll":
+        pod = let_poll(pod, worker_url)
     labels = {**(metadata.get("labels") or {}), names.POOL: pool.name, names.WORKER: name}
-    annotations = {**(metadata.get("annotations") or {}), names.SPEC_HASH: spec_hash(pool), names.LEDGER: incarnation}
+    annotations = {**(metadata.get("annotations") or {}), names.LEDGER: incarnation}
+    annotations[names.SPEC_HASH] = spec_hash(pool, worker_url)
     annotations[names.PLACEMENT] = placed.fingerprint
     if placed.avoid:
         annotations[names.AVOIDS] = " ".join(placed.avoid)

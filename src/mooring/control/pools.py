@@ -85,6 +85,7 @@ class PoolReconciler:
         is_paused: Callable[[str], str],
         ends: Callable[[str], tuple[ProtectionEnd, ...]],
         timeouts: Timeouts,
+        worker_url: str,
     ) -> None:
         self._client = client
         self._ledger = ledger
@@ -93,10 +94,11 @@ class PoolReconciler:
         self._health = health
         self._clock = clock
         self._entropy = entropy
+        self._worker_url = worker_url
         self._is_paused = is_paused
         self._ends = ends
         self._overlay = Overlay(timeouts.overlay_expiry)
-        self._creation = WorkerCreation(client, self._overlay, clock)
+        self._creation = WorkerCreation(client, self._overlay, clock, worker_url)
         self._retirement = WorkerRetirement(client, auditor, self._overlay, clock)
         self._incarnation = ledger.incarnation.id
         self._backoffs: dict[str, Backoff] = {}
@@ -130,7 +132,7 @@ class PoolReconciler:
         snapshot = PoolSnapshot(
             now=self._clock.now(),
             pool=pool,
-            spec_hash=spec_hash(pool),
+            spec_hash=spec_hash(pool, self._worker_url),
             workers=workers,
             nodes=nodes,
             placed=placed,
@@ -154,7 +156,7 @@ class PoolReconciler:
         of = (spec_hash(pool), placed, self._fleet.terrain)
         known = self._fits.get(pool.key)
         if known is None or known.of != of:
-            pod = worker_manifest(pool, pool.name, placed, self._incarnation)
+            pod = worker_manifest(pool, pool.name, placed, self._incarnation, self._worker_url)
             found = plan_preflight(pod, self._fleet.nodes.values(), templates=self._fleet.node_templates)
             known = self._fits[pool.key] = _Fit(of, found)
         return known.found

@@ -56,6 +56,10 @@ def test_what_an_image_runs(image: str, command: list[str], arguments: list[str]
 def test_only_the_registry_that_cannot_exist_fails() -> None:
     assert check_image("busybox") == ""
     assert "example.invalid" in check_image("example.invalid/app")
+    assert "401" in check_image("private.example.invalid/app")
+    assert check_image("private.example.invalid/app", {"private.example.invalid"}) == ""
+    assert check_image("missing.example.invalid/app", {"missing.example.invalid"}).endswith("not found")
+    assert "timeout" in check_image("slow.example.invalid/app")
 
 
 def run_of(annotation: str = "", attempt: int = 0, policy: str = "Always") -> ContainerRun:

@@ -10,6 +10,7 @@ Body = dict[str, Any]
 
 CONTAINER = "main"
 PORT_NAME = "http"
+MIN_READY_SECONDS = 5  # a program that answers once and dies has never been available
 
 
 def deployment_manifest(service: Service, desired: Desired) -> Body:
@@ -34,6 +35,7 @@ def deployment_manifest(service: Service, desired: Desired) -> Body:
         "metadata": _metadata(service) | {"annotations": _hashes(desired)},
         "spec": {
             "replicas": spec.replicas,
+            "minReadySeconds": MIN_READY_SECONDS,
             "selector": {"matchLabels": _labels(service)},
             "template": template,
             "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}},

@@ -89,8 +89,7 @@ def judge_answer(service: Service, answer: Answer) -> Diagnosis | None:
             reason = f"GET {path} answered 404: the document is not there"
             return Diagnosis("DocumentNotFound", reason, patch_service(service, openapiPath="</PATH>"))
         case Outcome.BAD_STATUS:
-            logs = kubectl(service.namespace, "logs", f"deployment/{service.name}", "--tail=60")
-            return Diagnosis("ProbeFailing", f"GET {path} answered {answer.status}", logs)
+            return Diagnosis("ProbeFailing", f"GET {path} answered {answer.status}", _other_image(service))
         case Outcome.REDIRECT:
             fix = patch_service(service, openapiPath="</PATH>")
             return Diagnosis("DocumentRedirects", f"GET {path} {answer.message}; redirects are not followed", fix)
@@ -205,17 +204,38 @@ def _keys_wanted(service: Service, kind: str, name: str) -> list[str]:
 def _crashing(service: Service, evidence: PodEvidence) -> Diagnosis:
     pod, lines = evidence.pod, evidence.logs
     failure = Failure(pod.name, "main", pod.restarts, pod.exit_code, lines, pod.exit_reason or pod.waiting)
-    last = service.status.rollout.last_serving
-    back = last if last and last != service.spec.image else ""
     if pod.waiting in _NOT_STARTING or pod.exit_reason in _NOT_STARTING:
         told = clean_line(pod.waiting_message) or "the command cannot be executed"
-        fix = patch_service(service, image=back) if back else patch_service(service, command=["<PROGRAM>"])
+        fix = patch_service(service, command=["<PROGRAM>"])
         return Diagnosis("StartRefused", f"the container cannot be started: {told}", fix, failure=failure)
     because = f" ({pod.exit_reason})" if pod.exit_reason not in ("", "Error") else ""
     words = next((line for line in reversed(lines) if line.strip()), "it wrote nothing")
     reason = f"the container ends again and again, exit code {pod.exit_code}{because}, {pod.restarts} restarts: {words}"
-    logs = kubectl(service.namespace, "logs", pod.name, "--previous", "--tail=60")
-    return Diagnosis("CrashLooping", reason, patch_service(service, image=back) if back else logs, failure=failure)
+    return Diagnosis(
+        "CrashLooping", reason, _missing_variable(service, lines) or _other_image(service), failure=failure
+    )
+
+
+_VARIABLE = re.compile(
+    r"KeyError: '(?P<key>[A-Z][A-Z0-9_]+)'"
+    r"|(?i:variable)\W+(?P<variable>[A-Z][A-Z0-9_]+)\W+(?i:(?:is|was) (?:not set|missing|required|unset|undefined))"
+    r"|(?P<unset>[A-Z][A-Z0-9_]+)\W+(?i:(?:is|was)? ?(?:not set|unset))"
+)
+
+
+def _missing_variable(service: Service, lines: tuple[str, ...]) -> str:
+    """The variable that the log asks for, given to the service; empty when it asks for none."""
+    found = next((match for line in reversed(lines) if (match := _VARIABLE.search(line))), None)
+    name = next((name for name in found.groups() if name), "") if found is not None else ""
+    if not name or any(variable.get("name") == name for variable in service.spec.env):
+        return ""
+    return patch_service(service, env=[*service.spec.env, {"name": name, "value": "<VALUE>"}])
+
+
+def _other_image(service: Service) -> str:
+    """Back to the image that served last, or on to a repaired one."""
+    last = service.status.rollout.last_serving
+    return patch_service(service, image=last if last not in ("", service.spec.image) else "<REPAIRED_IMAGE>")
 
 
 # --- pods that run and are not ready ---------------------------------------------------------------------------------

@@ -138,6 +138,10 @@ def _judge(snapshot: ServiceSnapshot, desired: Desired) -> Verdict:
         return Verdict("Absent", "ScaledToZero", "scaled to 0 replicas", patch_service(service, replicas=1))
     if not rollout.complete:
         found = diagnose(service, desired.image, rollout, snapshot.evidence, snapshot.now)
+        if found is not None and found.code == "Unschedulable" and not snapshot.preflight.fits:
+            return Verdict(
+                "Failed", found.code, f"{found.reason} ({snapshot.preflight.reason})", snapshot.preflight.fix
+            )
         return _failed(found) if found else _rolling(service, rollout)
     if snapshot.endpoints == 0:
         return Verdict("Starting", "EndpointsNotReady", "the pods are ready, and no endpoint of the Service is yet")

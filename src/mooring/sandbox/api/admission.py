@@ -60,8 +60,11 @@ def _set_service_account(cluster: Cluster, kind: Kind, pod: Object) -> None:
     spec, metadata = pod.setdefault("spec", {}), pod["metadata"]
     name = spec.get("serviceAccountName") or spec.get("serviceAccount") or "default"
     spec["serviceAccountName"] = spec["serviceAccount"] = name
+    account = cluster.store.lookup("", "serviceaccounts", metadata["namespace"], name)
+    if account is not None and account.get("imagePullSecrets") and not spec.get("imagePullSecrets"):
+        spec["imagePullSecrets"] = [dict(entry) for entry in account["imagePullSecrets"]]
     # Every namespace gets its default account sooner or later; pods need not wait for it here.
-    if name != "default" and cluster.store.lookup("", "serviceaccounts", metadata["namespace"], name) is None:
+    if name != "default" and account is None:
         place = f"{metadata['namespace']}/{name}"
         why = f'error looking up service account {place}: serviceaccount "{name}" not found'
         raise denied(kind, metadata.get("name", ""), why)

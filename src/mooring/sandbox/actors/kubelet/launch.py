@@ -11,10 +11,10 @@ from mooring.sandbox.actors.kubelet.held_pod import HeldPod
 from mooring.sandbox.actors.kubelet.kit import Kit
 from mooring.sandbox.actors.kubelet.machine import Machine
 from mooring.sandbox.actors.kubelet.run import Run
-from mooring.sandbox.actors.kubelet.sources import LiveSources
+from mooring.sandbox.actors.kubelet.sources import LiveSources, registries_of
 from mooring.sandbox.actors.kubelet.tokens import PodTokens
 from mooring.sandbox.actors.kubelet.volumes import MountFailed, PodVolumes
-from mooring.sandbox.actors.objects import Object, name_of
+from mooring.sandbox.actors.objects import Object, name_of, namespace_of, spec_of
 from mooring.sandbox.actors.runtime.contract import ContainerRun, ImageFailed, PodPlace, StartRefused
 
 _CONFIG_RETRY_SECONDS = 10.0
@@ -119,7 +119,9 @@ class PodLaunch:
         )
 
     async def _pull(self, container: Container, image: str) -> None:
-        await self._kit.runtime.pull(image)
+        names = [entry["name"] for entry in spec_of(self._pod).get("imagePullSecrets") or ()]
+        granted = await registries_of(self._sources, namespace_of(self._pod), names)
+        await self._kit.runtime.pull(image, granted)
         self._image_backoffs.pop(container.name, None)
         self._kit.tell(self._pod, "Pulled", f'Container image "{image}" already present on machine')
 

@@ -1,5 +1,11 @@
 """ConfigMaps and Secrets as a kubelet reads them: live, when a container needs them."""
 
+import base64
+import binascii
+from collections.abc import Iterable
+
+import msgspec
+
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import ObjectNotFound
 from mooring.kube.resources import CONFIGMAPS, SECRETS, Resource
@@ -23,3 +29,22 @@ class LiveSources:
             return await self._client.get(resource, name, namespace)
         except ObjectNotFound:
             return None
+
+
+class _PullCredentials(msgspec.Struct):
+    """A `.dockerconfigjson`: what matters here is which registries it names."""
+
+    auths: dict[str, msgspec.Raw] = {}
+
+
+async def registries_of(sources: LiveSources, namespace: str, names: Iterable[str]) -> frozenset[str]:
+    """The registries that pull secrets have credentials for; a secret that is missing or no such thing has none."""
+    found: set[str] = set()
+    for name in names:
+        secret = await sources.secret(namespace, name) or {}
+        try:
+            text = base64.b64decode((secret.get("data") or {}).get(".dockerconfigjson", ""))
+            found |= set(msgspec.json.decode(text, type=_PullCredentials).auths)
+        except (binascii.Error, msgspec.DecodeError):
+            continue
+    return frozenset(found)

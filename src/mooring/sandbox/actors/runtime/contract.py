@@ -1,6 +1,6 @@
 """What a kubelet asks of a runtime, and what a runtime tells it."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
@@ -150,8 +150,8 @@ class Runtime(Protocol):
         """The variables every container has on this runtime; its spec may refer to them and override them."""
         ...
 
-    async def pull(self, image: str) -> None:
-        """Make the image available, or raise `ImageFailed`."""
+    async def pull(self, image: str, granted: Collection[str]) -> None:
+        """Make the image available, or raise `ImageFailed`. `granted` are registries with credentials for it."""
         ...
 
     async def start(self, run: ContainerRun, listener: Listener) -> Handle:

@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from pathlib import Path
 
 from mooring.clock import Clock
@@ -121,8 +121,8 @@ class ProcessRuntime:
         root = "" if self.real_mounts else str(folder / "root")
         return {"PATH": self._path, "HOME": str(folder / "work"), "MOORING_ROOT": root}
 
-    async def pull(self, image: str) -> None:
-        if problem := check_image(image):
+    async def pull(self, image: str, granted: Collection[str]) -> None:
+        if problem := check_image(image, granted):
             raise ImageFailed(problem)
 
     async def start(self, run: ContainerRun, listener: Listener) -> ProcessHandle:

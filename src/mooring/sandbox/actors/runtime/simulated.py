@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -141,8 +141,8 @@ class SimulatedRuntime:
     def environment(self, place: PodPlace, container: str) -> Mapping[str, str]:
         return {}
 
-    async def pull(self, image: str) -> None:
-        if problem := check_image(image):
+    async def pull(self, image: str, granted: Collection[str]) -> None:
+        if problem := check_image(image, granted):
             raise ImageFailed(problem)
 
     async def start(self, run: ContainerRun, listener: Listener) -> SimulatedHandle:

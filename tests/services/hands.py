@@ -1,0 +1,93 @@
+"""Hands for services on a stage: make one, wait for its word, and carry out a printed fix to the letter."""
+
+import base64
+import json
+import re
+import shlex
+from typing import Any
+
+from mooring.incidents.stage import NAMESPACE, Stage
+from mooring.kube.resources import (
+    CONFIGMAPS,
+    DEPLOYMENTS,
+    MANAGEDSERVICES,
+    RESOURCEQUOTAS,
+    SECRETS,
+    SERVICEACCOUNTS,
+    Resource,
+)
+
+KINDS: dict[str, Resource[Any]] = {
+    "managedservice": MANAGEDSERVICES,
+    "configmap": CONFIGMAPS,
+    "secret": SECRETS,
+    "serviceaccount": SERVICEACCOUNTS,
+    "resourcequota": RESOURCEQUOTAS,
+}
+
+
+async def create(stage: Stage, name: str = "api", **spec: Any) -> None:
+    body = {"metadata": {"name": name}, "spec": {"image": "api:1", "port": 8080, **spec}}
+    await stage.client.create(MANAGEDSERVICES, body, NAMESPACE)
+
+
+async def change(stage: Stage, name: str = "api", **spec: Any) -> None:
+    await stage.client.merge_patch(MANAGEDSERVICES, name, {"spec": spec}, NAMESPACE)
+
+
+async def status_of(stage: Stage, name: str = "api") -> dict[str, Any]:
+    return dict((await stage.client.get(MANAGEDSERVICES.raw(), name, NAMESPACE)).get("status") or {})
+
+
+def code_of(status: dict[str, Any]) -> str:
+    """Why it serves or does not, as programs read it."""
+    return next((one["reason"] for one in status.get("conditions", ()) if one["type"] == "Serving"), "")
+
+
+async def until_code(stage: Stage, code: str, within: float = 200.0, name: str = "api") -> dict[str, Any]:
+    async def holds() -> bool:
+        return code_of(await status_of(stage, name)) == code
+
+    try:
+        await stage.until(holds, within, code)
+    except Exception as error:
+        raise AssertionError(f"no {code} within {within} s: {await status_of(stage, name)}") from error
+    return await status_of(stage, name)
+
+
+async def until_serving(stage: Stage, within: float = 200.0, name: str = "api") -> dict[str, Any]:
+    status = await until_code(stage, "Serving", within, name)
+    assert status["phase"] == "Serving"
+    return status
+
+
+def fill_in(fix: str, answers: dict[str, str]) -> str:
+    """What only its reader can know, in place of the angle brackets."""
+    for blank, answer in answers.items():
+        assert blank in fix, f"{blank} is not asked for in: {fix}"
+        # A number may stand where a word was asked for.
+        fix = fix.replace(f'"{blank}"', answer) if answer.isdigit() else fix.replace(blank, answer)
+    assert not re.search(r"<[/A-Z_]+>", fix), f"still a blank in: {fix}"
+    return fix
+
+
+async def carry_out(stage: Stage, fix: str) -> None:
+    """Do what kubectl would do; a command it does not know fails the test."""
+    for command in fix.split(" && "):
+        match shlex.split(command):
+            case ["kubectl", "-n", namespace, "patch", kind, name, "--type", "merge", "-p", body]:
+                await stage.client.merge_patch(KINDS[kind], name, json.loads(body), namespace)
+            case ["kubectl", "-n", namespace, "create", "configmap", name, *literals]:
+                pairs = dict(literal.removeprefix("--from-literal=").split("=", 1) for literal in literals)
+                await stage.client.create(CONFIGMAPS, {"metadata": {"name": name}, "data": pairs}, namespace)
+            case ["kubectl", "-n", namespace, "create", "secret", "docker-registry", name, *options]:
+                given = dict(option.removeprefix("--docker-").split("=", 1) for option in options)
+                auths = {"auths": {given["server"]: {"username": given["username"], "password": given["password"]}}}
+                text = base64.b64encode(json.dumps(auths).encode()).decode()
+                body = {"type": "kubernetes.io/dockerconfigjson", "data": {".dockerconfigjson": text}}
+                await stage.client.create(SECRETS, {"metadata": {"name": name}, **body}, namespace)
+            case ["kubectl", "-n", namespace, "rollout", "restart", "deployment", name]:
+                template = {"metadata": {"annotations": {"kubectl.kubernetes.io/restartedAt": "now"}}}
+                await stage.client.merge_patch(DEPLOYMENTS, name, {"spec": {"template": template}}, namespace)
+            case unknown:
+                raise AssertionError(f"nobody can run {unknown}")

@@ -48,8 +48,8 @@ def test_a_service_that_no_node_takes_is_refused_before_anything_is_applied():
         status = await until_code(stage, "Unschedulable", within=5)
         assert status["phase"] == "Failed"
         assert status["reason"].startswith("0 of 12 nodes fit: ")
-        assert "10 with the taint workload=blast:NoSchedule" in status["reason"]
-        assert "2 with the taint CriticalAddonsOnly=true:NoSchedule" in status["reason"]
+        assert "10 node(s) had untolerated taint(s) {workload: blast}" in status["reason"]
+        assert "2 node(s) had untolerated taint(s) {CriticalAddonsOnly: true}" in status["reason"]
         await stage.clock.sleep(120)
         assert await objects(stage) == 0 and await stage.pods() == []
         writes = [call for call in replica.process.calls if call.method in ("POST", "PATCH", "PUT")]

@@ -4,9 +4,13 @@ from difflib import get_close_matches
 
 from mooring.incidents.incident import Incident
 from mooring.incidents.leaked_stamps import LeakedStamps
+from mooring.incidents.unschedulable_service import UnschedulableService
 from mooring.model.errors import NotFound
 
-INCIDENTS: tuple[Incident, ...] = (LeakedStamps(),)
+INCIDENTS: tuple[Incident, ...] = (
+    LeakedStamps(),
+    UnschedulableService(),
+)
 EVERY = "all"
 
 

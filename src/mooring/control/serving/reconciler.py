@@ -18,7 +18,7 @@ from mooring.kube.resources import MANAGEDSERVICES
 from mooring.model.service import Service, ServiceStatus, find_problems
 from mooring.model.serving import Answer, Outcome, PodEvidence, ServicePod
 from mooring.planning.services.diagnosis import find_suspect
-from mooring.planning.services.preflight import plan_preflight
+from mooring.planning.services.preflight import plan_berth
 from mooring.planning.services.service import SCHEDULABLE, ServicePlan, ServiceSnapshot, desired_state, plan_service
 
 ANSWER_SECONDS = 25.0  # that a document is believed without asking again
@@ -103,11 +103,11 @@ class ServiceReconciler:
 
     async def _snapshot(self, service: Service, unreadable: str) -> ServiceSnapshot:
         placed = self._fleet.place(service.spec.placement)
-        preflight = plan_preflight(service, placed, self._fleet.nodes.values())
+        berth = plan_berth(service, placed, self._fleet.nodes.values(), self._fleet.node_templates)
         seen = ServiceSnapshot(
             now=self._clock.now(),
             service=service,
-            preflight=preflight,
+            berth=berth,
             problems=find_problems(service),
             unreadable=unreadable,
             preflight_paused=self._why_paused(SCHEDULABLE),
@@ -116,7 +116,7 @@ class ServiceReconciler:
             return seen
         rollout = self._watch.rollout(service)
         pods = self._watch.pods(service.key)
-        wanted = desired_state(service, preflight).spec_hash
+        wanted = desired_state(service, berth).spec_hash
         current = tuple(pod for pod in pods if pod.spec_hash == wanted)
         done = rollout is not None and rollout.complete and rollout.spec_hash == wanted
         return replace(

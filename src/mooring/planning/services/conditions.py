@@ -46,11 +46,11 @@ def _valid(snapshot: ServiceSnapshot) -> Condition:
 
 
 def _schedulable(snapshot: ServiceSnapshot, verdict: Verdict) -> Condition:
-    preflight = snapshot.preflight
+    berth = snapshot.berth
     if verdict.code == "Unschedulable":
         return Condition("Schedulable", "False", "Unschedulable", f"{verdict.reason}; {verdict.fix}")
-    if not preflight.fits:
-        return Condition("Schedulable", "False", "NoNodeFits", preflight.reason)
+    if not berth.fits:
+        return Condition("Schedulable", "False", "NoNodeFits", berth.reason)
     return Condition("Schedulable", "True", "NodesFit", "there are nodes that take its pods")
 
 

@@ -16,7 +16,7 @@ from mooring.planning.placement import Placed
 from mooring.planning.services.conditions import compute_conditions
 from mooring.planning.services.diagnosis import Diagnosis, diagnose, judge_answer
 from mooring.planning.services.fixes import kubectl, patch_service
-from mooring.planning.services.preflight import Preflight
+from mooring.planning.services.preflight import Berth
 
 SCHEDULABLE = "schedulable"
 ROLLBACK_SECONDS = 60.0  # that a new image may fail before the last serving one comes back
@@ -43,7 +43,7 @@ class ServiceSnapshot:
 
     now: datetime
     service: Service
-    preflight: Preflight
+    berth: Berth
     rollout: Rollout | None = None  # None: there is no Deployment
     attached: bool = False  # its Service and its budget are as they are to be
     pods: tuple[ServicePod, ...] = ()
@@ -77,7 +77,7 @@ class Verdict:
     failure: Failure | None = None
 
 
-def desired_state(service: Service, preflight: Preflight) -> Desired:
+def desired_state(service: Service, berth: Berth) -> Desired:
     """The template of today: the image asked for, or the one a rollback went back to."""
     spec, rollout = service.spec, service.status.rollout
     given_up = spec.rollback == "LastServing" and rollout.last_serving and rollout.rolled_back_from == spec.image
@@ -85,12 +85,12 @@ def desired_state(service: Service, preflight: Preflight) -> Desired:
     # What placement derives from the nodes is left out: nodes come and go, and that must not roll a service.
     parts = (image, spec.command, spec.args, spec.port, spec.openapi_path, spec.env, spec.placement)
     spec_hash = hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()[:16]
-    return Desired(image, spec_hash, preflight.placed)
+    return Desired(image, spec_hash, berth.placed)
 
 
 def plan_service(snapshot: ServiceSnapshot) -> ServicePlan:
     """Decide what to apply and what to say."""
-    desired = desired_state(snapshot.service, snapshot.preflight)
+    desired = desired_state(snapshot.service, snapshot.berth)
     refused = _refuse(snapshot, desired)
     apply = None if refused or snapshot.service.terminating or not _differs(snapshot, desired) else desired
     verdict = refused or _judge(snapshot, desired)
@@ -106,10 +106,10 @@ def _refuse(snapshot: ServiceSnapshot, desired: Desired) -> Verdict | None:
         fix = kubectl(snapshot.service.namespace, "edit", "managedservice", snapshot.service.name)
         return Verdict("Failed", "InvalidSpec", "; ".join(snapshot.problems), fix)
     new_pods = snapshot.rollout is None or snapshot.rollout.spec_hash != desired.spec_hash
-    preflight = snapshot.preflight
-    if new_pods and snapshot.service.spec.replicas and not preflight.fits and not snapshot.preflight_paused:
-        reason = f"{preflight.reason}; nothing was applied"
-        return Verdict("Failed", "Unschedulable", reason, preflight.fix)
+    berth = snapshot.berth
+    if new_pods and snapshot.service.spec.replicas and not berth.fits and not snapshot.preflight_paused:
+        reason = f"{berth.reason}; nothing was applied"
+        return Verdict("Failed", "Unschedulable", reason, berth.fix)
     return None
 
 
@@ -121,7 +121,7 @@ def _differs(snapshot: ServiceSnapshot, desired: Desired) -> bool:
         return True
     # Taints and labels moved on, and pods wait for a node on the old terms.
     moved = rollout.placement != desired.placed.fingerprint
-    return moved and snapshot.preflight.fits and any(pod.unschedulable for pod in _current(snapshot, desired))
+    return moved and snapshot.berth.fits and any(pod.unschedulable for pod in _current(snapshot, desired))
 
 
 def _current(snapshot: ServiceSnapshot, desired: Desired) -> tuple[ServicePod, ...]:
@@ -138,10 +138,8 @@ def _judge(snapshot: ServiceSnapshot, desired: Desired) -> Verdict:
         return Verdict("Absent", "ScaledToZero", "scaled to 0 replicas", patch_service(service, replicas=1))
     if not rollout.complete:
         found = diagnose(service, desired.image, rollout, snapshot.evidence, snapshot.now)
-        if found is not None and found.code == "Unschedulable" and not snapshot.preflight.fits:
-            return Verdict(
-                "Failed", found.code, f"{found.reason} ({snapshot.preflight.reason})", snapshot.preflight.fix
-            )
+        if found is not None and found.code == "Unschedulable" and not snapshot.berth.fits:
+            return Verdict("Failed", found.code, f"{found.reason} ({snapshot.berth.reason})", snapshot.berth.fix)
         return _failed(found) if found else _rolling(service, rollout)
     if snapshot.endpoints == 0:
         return Verdict("Starting", "EndpointsNotReady", "the pods are ready, and no endpoint of the Service is yet")

@@ -1,4 +1,4 @@
-"""The incident with its numbers: 14 minutes of "succeeded" and Pending without, refused with the fix and Serving with."""
+"""The incident with its numbers: "succeeded" and Pending for 14 minutes, or refused with the fix and then Serving."""
 
 import pytest
 

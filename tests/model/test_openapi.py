@@ -100,7 +100,10 @@ def test_an_endless_document_is_cut_with_its_true_length_beside_it():
     assert (len(document.endpoints), document.endpoint_count) == (MOST_ENDPOINTS, MOST_ENDPOINTS + 7)
 
 
-WORDS = ["get", "post", "parameters", "$ref", "in", "name", "schema", "type", "items", "responses", "200", "content", "tags", "requestBody", "oneOf", "properties", "required", "enum", "format", "description"]
+WORDS = [
+    *("get", "post", "parameters", "$ref", "in", "name", "schema", "type", "items", "responses", "200", "content"),
+    *("tags", "requestBody", "oneOf", "properties", "required", "enum", "format", "description"),
+]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=4),

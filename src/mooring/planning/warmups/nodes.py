@@ -1,11 +1,11 @@
 """Nodes as homes of shards: which are alive, which may take a shard, and which have been away for too long."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
 
-from mooring.model.node import Node, Taint
+from mooring.model.fitting.matching import untolerated
+from mooring.model.node import Node
 from mooring.model.warmup import WarmupSpec, fits
 from mooring.planning.placement import Placed, plan_placement
 
@@ -64,19 +64,5 @@ def is_unfit(node: Node) -> bool:
 def _may_take(node: Node, placed: Placed) -> bool:
     if node.is_system or is_unfit(node) or not placed.node_selector.items() <= node.labels.items():
         return False
-    return all(_tolerated(taint, placed.tolerations) for taint in node.taints)
-
-
-def _tolerated(taint: Taint, tolerations: Iterable[Mapping[str, Any]]) -> bool:
-    if taint.effect == "PreferNoSchedule":
-        return True
-    return any(_tolerates(toleration, taint) for toleration in tolerations)
-
-
-def _tolerates(toleration: Mapping[str, Any], taint: Taint) -> bool:
-    if toleration.get("effect") not in (None, "", taint.effect):
-        return False
-    key = toleration.get("key") or ""
-    if toleration.get("operator") == "Exists":
-        return key in ("", taint.key)
-    return bool(key == taint.key and (toleration.get("value") or "") == taint.value)
+    taints = [{"key": taint.key, "value": taint.value, "effect": taint.effect} for taint in node.taints]
+    return untolerated(placed.tolerations, taints) is None

@@ -22,6 +22,7 @@ from mooring.model.pool import Placement, Pool
 from mooring.model.timeouts import Timeouts
 from mooring.model.worker import Worker
 from mooring.planning.placement import Placed, plan_placement
+from mooring.planning.warmups.warmth import place_near
 
 _MOST_DEPARTED = 10_000
 
@@ -52,6 +53,7 @@ class Fleet:
         self._workers: dict[str, dict[str, Worker]] = {}  # pool key -> uid -> worker
         self._nodes_by_name: dict[str, Node] = {}
         self._pools_by_key: dict[str, Pool] = {}
+        self._warm_nodes: Callable[[str, str], tuple[str, ...] | None] = lambda namespace, name: None
         self._listeners: list[OnChange] = []
         self.terrain = 0  # counts the changes of nodes and node pools
         self._worker_listeners: list[OnChange] = []
@@ -152,10 +154,15 @@ class Fleet:
         """Nodes that are not there, but would be made."""
         return self.karpenter.templates
 
-    def place(self, placement: Placement) -> Placed:
-        """Where pods of that wish go, as nodes and node pools are now."""
+    def learn_warmth(self, warm_nodes: Callable[[str, str], tuple[str, ...] | None]) -> None:
+        """From now on placements may name a Warmup: this tells where one, by namespace and name, is warm."""
+        self._warm_nodes = warm_nodes
+
+    def place(self, placement: Placement, namespace: str) -> Placed:
+        """Where pods of that wish go, as nodes, node pools and the caches on nodes are now."""
         placed = plan_placement(placement, self._nodes_by_name.values(), self.karpenter.templates)
-        return replace(placed, settled=self.karpenter.node_pools.settled)
+        placed = replace(placed, settled=self.karpenter.node_pools.settled)
+        return place_near(placed, placement, self._warm_nodes(namespace, placement.warmup))
 
     def _on_pod(self, change: Change[views.Pod]) -> None:
         pod = change.new if change.new is not None else change.old

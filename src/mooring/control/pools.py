@@ -127,7 +127,7 @@ class PoolReconciler:
         version = self._fleet.pod_version
         held = await self._read_ledger(pool)
         nodes, closed = self._fleet.nodes, self._quarantines.closed()
-        placed = self._fleet.place(pool.spec.placement)
+        placed = self._fleet.place(pool.spec.placement, pool.namespace)
         placed = replace(placed, avoid=plan_avoidance(closed, nodes.values(), placed))
         snapshot = PoolSnapshot(
             now=self._clock.now(),

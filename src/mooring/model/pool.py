@@ -18,6 +18,7 @@ class Placement(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True)
     node_selector: dict[str, str] = {}
     tolerations: list[dict[str, Any]] = []
     warmup: str = ""
+    warmup_required: bool = False
 
 
 class Protection(msgspec.Struct, rename="camel", frozen=True):

@@ -33,13 +33,16 @@ class Placed:
     fix: str = ""
     avoid: tuple[str, ...] = ()  # names of nodes that are closed for new workers
     templates: tuple[str, ...] = ()  # node pools that would make a node of this kind
+    prefer: tuple[str, ...] = ()  # names of nodes that are better than others
+    require: tuple[str, ...] = ()  # names of nodes of which it must be one; empty: any
     settled: bool = True  # whether all that the terms follow from has been read
 
     @property
     def fingerprint(self) -> str:
         """Changes when pods made now would go elsewhere than pods made before; quarantines have their own."""
         terms = sorted(":".join(str(part) for part in sorted(one.items())) for one in self.tolerations)
-        return sha256("\n".join([*map(repr, sorted(self.node_selector.items())), *terms]).encode()).hexdigest()[:16]
+        parts = [*map(repr, sorted(self.node_selector.items())), *terms, *self.require]
+        return sha256("\n".join(parts).encode()).hexdigest()[:16]
 
     def on(self, pod_spec: Mapping[str, Any]) -> dict[str, Any]:
         """A pod's spec with this placement added to what it asks for itself."""
@@ -49,6 +52,8 @@ class Placed:
         own = list(placed.get("tolerations") or ())
         if added := [toleration for toleration in self.tolerations if toleration not in own]:
             placed["tolerations"] = [*own, *added]
+        if self.require or self.prefer:
+            placed["affinity"] = _near(placed.get("affinity") or {}, self.require, self.prefer)
         if self.avoid:
             placed["affinity"] = _avoiding(placed.get("affinity") or {}, self.avoid)
         return placed
@@ -100,6 +105,30 @@ def _toleration(taint: Taint) -> dict[str, Any]:
     if taint.value:
         return {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
     return {"key": taint.key, "operator": "Exists", "effect": taint.effect}
+
+
+def _near(affinity: Mapping[str, Any], require: tuple[str, ...], prefer: tuple[str, ...]) -> dict[str, Any]:
+    """A pod's own affinity, with every alternative narrowed to the required nodes, and the preferred ones weighed."""
+    of_nodes: dict[str, Any] = dict(affinity.get("nodeAffinity") or {})
+    if require:
+        required = of_nodes.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+        own_terms: list[dict[str, Any]] = required.get("nodeSelectorTerms") or [{"matchFields": []}]
+        terms = [
+            {**term, "matchFields": [*(term.get("matchFields") or []), _named(node)]}
+            for term in own_terms
+            if term  # an empty one matches no node
+            for node in require
+        ]
+        of_nodes["requiredDuringSchedulingIgnoredDuringExecution"] = {**required, "nodeSelectorTerms": terms or [{}]}
+    if prefer:
+        weighed = [{"weight": 100, "preference": {"matchFields": [_named(node)]}} for node in prefer]
+        own: list[dict[str, Any]] = of_nodes.get("preferredDuringSchedulingIgnoredDuringExecution") or []
+        of_nodes["preferredDuringSchedulingIgnoredDuringExecution"] = [*own, *weighed]
+    return {**affinity, "nodeAffinity": of_nodes}
+
+
+def _named(node: str) -> dict[str, Any]:
+    return {"key": "metadata.name", "operator": "In", "values": [node]}
 
 
 def _avoiding(affinity: Mapping[str, Any], nodes: tuple[str, ...]) -> dict[str, Any]:

@@ -102,7 +102,7 @@ class ServiceReconciler:
         return trouble if now - self._troubled_since >= UNREADABLE_SECONDS else None
 
     async def _snapshot(self, service: Service, unreadable: str) -> ServiceSnapshot:
-        placed = self._fleet.place(service.spec.placement)
+        placed = self._fleet.place(service.spec.placement, service.namespace)
         berth = plan_berth(service, placed, self._fleet.nodes.values(), self._fleet.node_templates)
         seen = ServiceSnapshot(
             now=self._clock.now(),

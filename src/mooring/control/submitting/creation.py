@@ -58,7 +58,7 @@ class JobCreation:
             side_by_side = min(side_by_side * 2, SIDE_BY_SIDE)
 
     async def _create(self, view: Submission, create: CreateJob, inherited: Inherited) -> None:
-        placed = self._fleet.place(create.step.step.placement or view.spec.placement)
+        placed = self._fleet.place(create.step.step.placement or view.spec.placement, view.metadata.namespace)
         if placed.problem:
             raise MooringError(placed.problem, fix=placed.fix)
         body = job_manifest(view, create, placed, inherited.variables)

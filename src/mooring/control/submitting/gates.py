@@ -39,7 +39,7 @@ class GateReader:
         return Findings(
             config_maps=await self.config_maps(namespace, spec),
             warmups={name: await self._phase(namespace, name) for name in warmups_of(spec)},
-            placements=tuple(self._fleet.place(wish) for wish in distinct.values()),
+            placements=tuple(self._fleet.place(wish, namespace) for wish in distinct.values()),
             permissions=await self._permissions(namespace, spec),
             quotas=await self._quotas(namespace),
             inheritance=inherited.problem,

@@ -38,6 +38,7 @@ class Warming:
     ) -> None:
         self._watch = WarmupWatch(client, fleet, clock, entropy, timeouts)
         self.reading = WarmupReadSide(self._watch, fleet)
+        fleet.learn_warmth(self.reading.warm_nodes)
         self.requests = WarmupRequests(client, self._watch, auditor, entropy)
         reconciler = WarmupReconciler(client, ledger, fleet, self._watch, auditor, why_paused, clock)
         self._loop = ReconcileLoop(

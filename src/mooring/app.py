@@ -21,6 +21,8 @@ from mooring.control.claiming.minting import Minter
 from mooring.control.claiming.ready import ReadyIndex
 from mooring.control.claiming.stamping import Stamper
 from mooring.control.claiming.waiting import Waiting
+from mooring.control.doctor import Doctor, Patient
+from mooring.control.explaining import Explainer
 from mooring.control.fleet import Fleet
 from mooring.control.health import HealthChecks
 from mooring.control.housekeeping import Housekeeping
@@ -149,6 +151,11 @@ class Mooring:
             client, ledger, self.fleet, auditor, self.switches.why_paused, self._may_act, clock, entropy
         )
         self._parts: tuple[Part, ...] = (self.services, self.warming, self.submissions, self.budgets)
+        self.explainer = Explainer(client, self.fleet, clock)
+        patient = Patient(
+            client, ledger, self.fleet, self.reading, self.quarantines, self.leadership, lambda: self.reflectors
+        )
+        self.doctor = Doctor(patient, clock)
         self.fleet.subscribe(self._on_change)
         self.fleet.subscribe_workers(self._ready.update)
         self._guard.on_end(self._pool_loop.queue.add)

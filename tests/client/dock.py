@@ -164,6 +164,9 @@ class Dock:
                 clock=clock,
                 entropy=entropy,
                 services=self.mooring.services.reading,
+                submissions=self.mooring.submissions,
+                explainer=self.mooring.explainer,
+                doctor=self.mooring.doctor,
             )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LitestarDeprecationWarning)  # of how routes name their parameters

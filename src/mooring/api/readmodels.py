@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from mooring.control.doctor import Doctor
+from mooring.control.explaining import Explainer
 from mooring.control.reading import InvariantReading, NodeReading, PoolReading, ReadSide, WorkerReading
 from mooring.control.serving.reading import DocumentUnavailable, ServiceReading, ServiceReadSide
 from mooring.control.submitting.reading import SubmissionDetail, SubmissionReading, SubmissionReadSide, read_detail
@@ -14,17 +16,25 @@ from mooring.control.warming.reading import WarmupReading, WarmupReadSide
 from mooring.control.warming.requests import Asked, WarmupRequests
 from mooring.ledger.records import AuditFilter, ClaimFilter
 from mooring.model.audit import AuditRecord
+from mooring.model.checkup import Check, CheckStatus, Checkup
 from mooring.model.claim import Claim, ClaimState
+from mooring.model.explanation import Explanation
 
 __all__ = [
     "Asked",
     "AuditFilter",
     "AuditItems",
     "AuditReading",
+    "Check",
+    "CheckStatus",
+    "Checkup",
     "ClaimFilter",
     "ClaimItems",
     "ClaimReading",
+    "Doctor",
     "DocumentUnavailable",
+    "Explainer",
+    "Explanation",
     "InvariantReading",
     "NodeReading",
     "PoolReading",

@@ -17,6 +17,7 @@ from litestar.types import ControllerRouterHandler, Message, Scope
 from mooring import __version__
 from mooring.api.auth import Access
 from mooring.api.claims import CLAIM_ROUTES
+from mooring.api.diagnosis import DIAGNOSIS_ROUTES
 from mooring.api.dispatch import DISPATCH_ROUTES
 from mooring.api.document import describe_api
 from mooring.api.errors import http_error, mooring_error, unexpected_error
@@ -34,6 +35,8 @@ from mooring.clock import Clock, Entropy
 from mooring.control.claiming.desk import ClaimDesk
 from mooring.control.claiming.dispatching import Dispatching
 from mooring.control.claiming.identity import WorkerIdentity
+from mooring.control.doctor import Doctor
+from mooring.control.explaining import Explainer
 from mooring.control.reading import ReadSide
 from mooring.control.serving.reading import ServiceReadSide
 from mooring.control.submitting.submissions import Submissions
@@ -71,6 +74,8 @@ class ApiParts:
     entropy: Entropy
     services: ServiceReadSide
     submissions: Submissions
+    explainer: Explainer
+    doctor: Doctor
 
 
 def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
@@ -92,6 +97,8 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
         "services": parts.services,
         "submissions": parts.submissions.reading,
         "submission_desk": parts.submissions.desk,
+        "explainer": parts.explainer,
+        "doctor": parts.doctor,
     }
     return Litestar(
         route_handlers=[
@@ -109,6 +116,7 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
             *DISPATCH_ROUTES,
             *SERVICE_ROUTES,
             *SUBMISSION_ROUTES,
+            *DIAGNOSIS_ROUTES,
             *WARMUP_ROUTES,
             stream_events,
             pause_invariant,

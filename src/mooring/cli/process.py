@@ -77,6 +77,8 @@ async def run_process(
         clock=given.clock,
         entropy=given.entropy,
         services=mooring.services.reading,
+        explainer=mooring.explainer,
+        doctor=mooring.doctor,
         submissions=mooring.submissions,
     )
     host = HttpHost(build_api(parts, build_pages(live)), listener)

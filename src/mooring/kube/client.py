@@ -22,6 +22,7 @@ from mooring.kube.reviews import (
     token_review,
 )
 from mooring.kube.transport import Request, Transport
+from mooring.kube.version import ServerVersion, read_version
 from mooring.kube.watching import Watch
 from mooring.model.errors import InvalidInput
 
@@ -274,6 +275,10 @@ class KubeClient:
         """Whether these credentials may do that."""
         review = await self.create(ACCESSREVIEWS, access_review(verb, resource, namespace, name, subresource))
         return review.result()
+
+    async def version(self) -> ServerVersion:
+        """Who answers, and what time it is there."""
+        return await read_version(self._transport, Request("GET", "/version", (), self._headers))
 
     def watch(
         self,

@@ -15,7 +15,7 @@ from mooring.model.errors import Unavailable
 
 _READS = frozenset(
     {"all", "count_by_pool", "count_open", "find_by_key", "get", "holds", "incarnation", "list", "live", "live_by_pods",
-     "occupancy", "ping", "position", "queue"}
+     "occupancy", "ping", "position", "queue", "time"}
 )  # fmt: skip
 
 

@@ -240,6 +240,10 @@ class Meta(Protocol):
         """Raises Unavailable when the ledger does not answer."""
         ...
 
+    async def time(self) -> datetime:
+        """What time it is there: to compare clocks, never to decide anything."""
+        ...
+
 
 class Ledger(Protocol):
     """The whole of it."""

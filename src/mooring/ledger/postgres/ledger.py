@@ -39,6 +39,11 @@ class PostgresMeta:
     async def ping(self) -> None:
         await self._database.fetch(_SQL["ping"])
 
+    async def time(self) -> datetime:
+        rows = await self._database.fetch(_SQL["time"])
+        moment: datetime = rows[0]["time"]
+        return moment
+
 
 class PostgresLedger:
     """Implements `Ledger`. Made by `open`, which also brings the schema up to date."""

@@ -44,5 +44,8 @@ SELECT pg_notify('mooring_incarnation', id) FROM armed
 -- name: ping
 SELECT 1
 
+-- name: time
+SELECT clock_timestamp() AS time
+
 -- name: notify
 SELECT pg_notify($1, $2)

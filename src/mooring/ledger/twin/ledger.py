@@ -43,6 +43,10 @@ class MemoryMeta:
     async def ping(self) -> None:
         await self._session.turn()
 
+    async def time(self) -> datetime:
+        await self._session.turn()
+        return self._session.now()
+
 
 class MemoryLedger:
     """Implements `Ledger` for one process."""

@@ -20,6 +20,9 @@ class Session:
             self._begin(Cause.CREATED, clock.now(), armed=True)
         self.incarnation = store.incarnations[-1][0]
 
+    def now(self) -> datetime:
+        return self._clock.now()
+
     async def turn(self) -> MemoryStore:
         await self._clock.sleep(0)
         self.observe(self._highest_epoch, self._clock.now())

@@ -1,0 +1,107 @@
+"""`doctor` and `explain` in the terminal: the verdict first, then the evidence, then what to do."""
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+from mooring.cli.failures import FAILED, OK
+from mooring.cli.output import API_VERSION, Column, Format, printable, show
+from mooring.client.connection import Connection, Endpoint
+from mooring.model.errors import InvalidInput
+
+_MARKS = {"ok": "green", "warn": "yellow", "fail": "bold red", "unknown": "bright_black"}
+_EVENTS_SHOWN = 5
+_LOG_LINES_SHOWN = 10
+
+_CHECKS = (
+    Column("STATUS", lambda row: row["status"], style=lambda row: _MARKS[row["status"]]),
+    Column("CHECK", lambda row: row["id"]),
+    Column("MESSAGE", lambda row: row["message"]),
+    Column("FIX", lambda row: row["fix"]),
+    Column("EVIDENCE", lambda row: json.dumps(row["evidence"]) if row["evidence"] else "", wide=True),
+)
+
+
+def run_doctor(endpoint: Endpoint, form: Format, *, everything: bool) -> int:
+    """Print the checkup; answers the exit code."""
+    checkup = Connection(endpoint).get("/v1/doctor")
+    checks = checkup["checks"]
+    tabular = form in (Format.TABLE, Format.WIDE)
+    shown = checks if everything or not tabular else [check for check in checks if check["status"] != "ok"]
+    if form is Format.JSON:
+        print(json.dumps({"apiVersion": API_VERSION, "kind": "Checkup", **checkup}, indent=2))
+    elif shown or not tabular:
+        show("CheckList", shown, _CHECKS, form, lambda row: str(row["id"]))
+    counts = {status: sum(check["status"] == status for check in checks) for status in _MARKS}
+    if tabular:
+        told = ", ".join(f"{count} {status}" for status, count in counts.items())
+        print(f"{len(checks)} checks in {checkup['seconds']} s: {told}")
+    return FAILED if counts["fail"] else OK
+
+
+def run_explain(endpoint: Endpoint, pod: str, namespace: str, form: Format) -> None:
+    """Print why a pod is where it is."""
+    kind, _, name = pod.partition("/")
+    if kind not in ("pod", "pods", "po") or not name:
+        raise InvalidInput("pod", pod, "pod/NAME or pod/NAMESPACE/NAME")
+    if "/" in name:
+        namespace, _, name = name.partition("/")
+    path = f"/v1/explain/pods/{quote(namespace, safe='')}/{quote(name, safe='')}"
+    found = Connection(endpoint).get(path)
+    match form:
+        case Format.TABLE | Format.WIDE:
+            _tell(found, wide=form is Format.WIDE)
+        case Format.NAME:
+            print(f"pod/{found['name']}")
+        case Format.YAML:
+            import yaml
+
+            print(yaml.safe_dump({"apiVersion": API_VERSION, "kind": "Explanation", **found}, sort_keys=False), end="")
+        case _:
+            indent = 2 if form is Format.JSON else None
+            print(json.dumps({"apiVersion": API_VERSION, "kind": "Explanation", **found}, indent=indent))
+
+
+def _tell(found: dict[str, Any], *, wide: bool) -> None:
+    where = f" on {found['node']}" if found["node"] else ""
+    _line(f"pod {found['namespace']}/{found['name']} is {found['state']}{where}")
+    _line(f"  {found['summary']}")
+    if found["fix"]:
+        _line(f"  fix: {found['fix']}")
+    for finding in found["findings"][1:]:
+        _line(f"  also: {finding['message']}" + (f" (fix: {finding['fix']})" if finding["fix"] else ""))
+    if preflight := found["preflight"]:
+        _line("")
+        rows = preflight["verdicts"] if wide else preflight["groups"]
+        columns = _VERDICTS if wide else _GROUPS
+        if rows:
+            show("", rows, columns, Format.TABLE, lambda row: str(row))
+        for unknown in preflight["unknown"]:
+            _line(f"not judged: {unknown}")
+    if found["failure"]:
+        _line(f"\nlast lines of {found['failure']['container']}:")
+        for line in found["failure"]["logs"][-_LOG_LINES_SHOWN:]:
+            _line(f"  {line}")
+    if found["events"]:
+        _line("\nevents, newest first:")
+        for event in found["events"][:_EVENTS_SHOWN]:
+            _line(f"  {event['lastSeen'] or '-'}  {event['source'] or '-'}  {event['reason']}: {event['message']}")
+    for unread in found["unread"]:
+        _line(f"not read: {unread}")
+
+
+def _line(text: str) -> None:
+    for part in text.split("\n"):
+        print(printable(part))
+
+
+_GROUPS = (
+    Column("NODES", lambda row: row["nodes"]),
+    Column("KEPT OFF BECAUSE", lambda row: row["reason"]),
+    Column("SUCH AS", lambda row: ", ".join(row["examples"][:3])),
+)
+_VERDICTS = (
+    Column("NODE", lambda row: row["node"]),
+    Column("VERDICT", lambda row: "fits" if not row["reasons"] else "no"),
+    Column("BECAUSE", lambda row: "; ".join(row["reasons"])),
+)

@@ -75,19 +75,12 @@ def make_dataset(root: Path, shards: int = 10, batches: int = 2, seed: int = 7, 
     return dataset
 
 
-def search_arguments(database: Path | str, queries: Path | str, results: Path | str) -> list[str]:
-    """The arguments of blastn, each one as it is: no shell, no quotes."""
-    return [
-        *("-db", str(database), "-query", str(queries), "-out", str(results)),
-        *("-evalue", EVALUE, "-searchsp", str(SEARCH_SPACE), "-outfmt", " ".join(OUTPUT_TOKENS)),
-    ]
-
-
 def search_whole(dataset: Dataset) -> list[str]:
     """The hits of one unsharded run, sorted."""
     hits: list[str] = []
     for batch in range(dataset.batches):
-        command = ["blastn", *search_arguments(dataset.whole, dataset.queries(batch), "-")]
+        command = ["blastn", "-db", str(dataset.whole), "-query", str(dataset.queries(batch)), "-evalue", EVALUE]
+        command += ["-searchsp", str(SEARCH_SPACE), "-outfmt", " ".join(OUTPUT_TOKENS)]
         environment = {**os.environ, "BLASTDB": str(dataset.whole.parent)}
         found = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
         hits += read_hits(found.stdout)

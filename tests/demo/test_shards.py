@@ -1,5 +1,8 @@
 """A dataset's shards are fetched with resume and believed only by their content."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -73,3 +76,14 @@ def test_a_search_over_all_shards_finds_what_one_over_the_whole_text_finds(sourc
     found = [line for shard in range(3) for line in search(shard_folder(source, shard), "quay")]
     assert found == [line for line in whole if "quay" in line.split()[1:]]
     assert 0 < len(found) < len(whole)
+
+
+def test_the_program_takes_shard_and_folder_from_a_warmups_variables(source: Path, tmp_path: Path) -> None:
+    target = tmp_path / "local"
+    environment = {**os.environ, "MOORING_SHARD": "2", "MOORING_SHARD_PATH": str(target)}
+    program = [sys.executable, "-m", "mooring.demo"]
+    subprocess.run([*program, "fetch", "--source", str(source)], env=environment, check=True)
+    assert (target / RECORDS).read_text() == (shard_folder(source, 2) / RECORDS).read_text()
+    subprocess.run([*program, "verify"], env=environment, check=True)
+    (target / RECORDS).write_text("damaged")
+    assert subprocess.run([*program, "verify"], env=environment, check=False, capture_output=True).returncode == 1

@@ -1,8 +1,11 @@
 """What the demo's containers run: `python -m mooring.demo fetch|verify|search|merge …`."""
 
 import argparse
+import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from mooring.demo.records import search
 from mooring.demo.shards import DatasetDamaged, fetch, shard_folder, verify
@@ -47,11 +50,11 @@ def _parser() -> argparse.ArgumentParser:
     steps = parser.add_subparsers(required=True)
     fetching = steps.add_parser("fetch")
     fetching.add_argument("--source", type=Path, required=True)
-    fetching.add_argument("--shard", type=int, required=True)
-    fetching.add_argument("--target", type=Path, required=True)
+    fetching.add_argument("--shard", **_from_environment("MOORING_SHARD", int))
+    fetching.add_argument("--target", **_from_environment("MOORING_SHARD_PATH", Path))
     fetching.set_defaults(step=_fetch)
     verifying = steps.add_parser("verify")
-    verifying.add_argument("--target", type=Path, required=True)
+    verifying.add_argument("--target", **_from_environment("MOORING_SHARD_PATH", Path))
     verifying.set_defaults(step=_verify)
     searching = steps.add_parser("search")
     searching.add_argument("--target", type=Path, required=True)
@@ -63,6 +66,12 @@ def _parser() -> argparse.ArgumentParser:
     merging.add_argument("--results", type=Path, required=True)
     merging.set_defaults(step=_merge)
     return parser
+
+
+def _from_environment(variable: str, kind: Callable[[str], object]) -> dict[str, Any]:
+    """An option that a warmup's variable stands in for."""
+    given = os.environ.get(variable)
+    return {"type": kind, "default": kind(given)} if given else {"type": kind, "required": True}
 
 
 if __name__ == "__main__":

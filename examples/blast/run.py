@@ -1,0 +1,114 @@
+"""Warm a sharded BLAST database onto the nodes of a local Mooring, search it there, and compare with one whole search.
+
+mooring up &
+python examples/blast/run.py [--state .state] [--folder FOLDER]
+"""
+
+import argparse
+import asyncio
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from dataset import Dataset, make_dataset, search_whole
+from manifests import NAMESPACE, WARMUP, submission_spec, warmup_manifest
+from merge import MERGED
+
+from mooring.client.connection import Connection, find_endpoint
+from mooring.clock import SystemClock
+from mooring.kube.client import KubeClient
+from mooring.kube.connection import connect
+from mooring.kube.kubeconfig import load_kubeconfig
+from mooring.kube.resources import NAMESPACES, WARMUPS
+
+_LOOK_SECONDS = 0.5
+
+
+async def apply_warmup(kubeconfig: Path, body: dict[str, Any]) -> None:
+    """Namespace and Warmup, as kubectl apply would make them."""
+    connection = await connect(load_kubeconfig(kubeconfig).target(""), SystemClock())
+    client = KubeClient(connection)
+    try:
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+        await client.apply(NAMESPACES, NAMESPACE, namespace, field_manager="example")
+        await client.apply(WARMUPS, WARMUP, body, NAMESPACE, field_manager="example")
+    finally:
+        await connection.close()
+
+
+def wait_until_warm(mooring: Connection, seconds: float, tell: Callable[[str], None]) -> None:
+    """Until every shard is on a live node and proven."""
+
+    def look() -> str:
+        status = mooring.get(f"/v1/warmups/{NAMESPACE}/{WARMUP}")["status"]
+        tell(f"{WARMUP}: {status['phase'] or 'Pending'}, {status['nodesReady']}/{status['nodesTotal']} warm")
+        return str(status["phase"])
+
+    _wait(look, "Ready", seconds)
+
+
+def submit(mooring: Connection, dataset: Dataset, key: str, results: Path) -> str:
+    """The submission's name. The same key and files give the same one."""
+    results.mkdir(parents=True, exist_ok=True)
+    body = {"namespace": NAMESPACE, **submission_spec(dataset, key, results)}
+    return str(mooring.request("POST", "/v1/submissions", body=body)["name"])
+
+
+def wait_until_done(mooring: Connection, name: str, seconds: float, tell: Callable[[str], None]) -> None:
+    """Until the finalizer has merged the reports."""
+
+    def look() -> str:
+        status = mooring.get(f"/v1/submissions/{NAMESPACE}/{name}")["status"]
+        jobs = status.get("jobs", {})
+        tell(f"{name}: {status.get('phase', 'Pending')}, {jobs.get('succeeded', 0)}/{jobs.get('total', 0)} Jobs")
+        if status.get("phase") in ("Failed", "Refused"):
+            raise SystemExit(f"{name}: {status}")
+        return str(status.get("phase", ""))
+
+    _wait(look, "Succeeded", seconds)
+
+
+def _wait(look: Callable[[], str], wanted: str, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while look() != wanted:
+        if time.monotonic() > deadline:
+            raise SystemExit(f"not {wanted} after {seconds:.0f} s")
+        time.sleep(_LOOK_SECONDS)
+
+
+class Teller:
+    """Says a line when it is another one than before."""
+
+    def __init__(self) -> None:
+        self._last = ""
+
+    def __call__(self, line: str) -> None:
+        if line != self._last:
+            self._last = line
+            print(line, flush=True)
+
+
+def main() -> None:
+    """The whole story."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--state", type=Path, default=Path(".state"))
+    parser.add_argument("--folder", type=Path, default=None, help="for the dataset; a new one by default")
+    asked = parser.parse_args()
+    folder = (asked.folder or Path(tempfile.mkdtemp(prefix="mooring-blast-"))).resolve()
+    tell = Teller()
+    dataset = make_dataset(folder)
+    mooring = Connection(find_endpoint(state=asked.state))
+    asyncio.run(apply_warmup(asked.state / "kubeconfig", warmup_manifest(dataset)))
+    wait_until_warm(mooring, 180, tell)
+    results = folder / "results"
+    wait_until_done(mooring, submit(mooring, dataset, folder.name, results), 300, tell)
+    found, expected = (results / MERGED).read_text().splitlines(), search_whole(dataset)
+    tell(f"{len(found)} hits over {dataset.shards} shards, {len(expected)} in one whole search")
+    sys.exit(0 if found == expected else "the hits differ")
+
+
+if __name__ == "__main__":
+    main()

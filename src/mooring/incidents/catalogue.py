@@ -2,6 +2,7 @@
 
 from difflib import get_close_matches
 
+from mooring.incidents.drift_roll import DriftRoll
 from mooring.incidents.incident import Incident
 from mooring.incidents.leaked_stamps import LeakedStamps
 from mooring.incidents.unschedulable_service import UnschedulableService
@@ -9,6 +10,7 @@ from mooring.model.errors import NotFound
 
 INCIDENTS: tuple[Incident, ...] = (
     LeakedStamps(),
+    DriftRoll(),
     UnschedulableService(),
 )
 EVERY = "all"

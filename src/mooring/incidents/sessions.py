@@ -1,0 +1,88 @@
+"""Sessions of a play: each holds a worker for a while, and dies with it when that is taken away."""
+
+from dataclasses import dataclass
+
+from mooring.incidents.replica import Replica
+from mooring.incidents.stage import Stage
+from mooring.kube.cache import Change
+from mooring.kube.views import Pod
+from mooring.model.errors import MooringError
+from mooring.model.wish import Wish
+
+TTL_SECONDS = 80_000
+
+
+@dataclass(slots=True)
+class Session:
+    """Somebody's query: where it runs, and when it ended, one way or the other."""
+
+    claim: str
+    epoch: int
+    pod_uid: str
+    pod_name: str
+    node: str
+    finished_at: float | None = None
+    died_at: float | None = None
+
+    @property
+    def over(self) -> bool:
+        return self.finished_at is not None or self.died_at is not None
+
+
+class Sessions:
+    """The people who run queries. A worker ends as soon as it is told to, and its query ends with it."""
+
+    def __init__(self, stage: Stage, control: Replica, pool_key: str) -> None:
+        self._stage = stage
+        self._control = control
+        self._pool_key = pool_key
+        self._by_pod: dict[str, Session] = {}
+        self.all: list[Session] = []
+        stage.watch.subscribe(self._see)
+
+    async def begin(self, seconds: float, owner: str = "analyst") -> Session:
+        """Hold a worker for so long."""
+        claim = await self._control.mooring.desk.claim(self._pool_key, Wish(owner, ttl_seconds=TTL_SECONDS, wait=60))
+        assert claim.pod_uid is not None and claim.pod_name is not None
+        pod = next(pod for pod in self._stage.watch.cache.values() if pod.metadata.uid == claim.pod_uid)
+        session = Session(claim.id, claim.epoch, claim.pod_uid, claim.pod_name, pod.spec.node_name)
+        self._by_pod[claim.pod_uid] = session
+        self.all.append(session)
+        self._stage.enter(self._run(session, seconds))
+        return session
+
+    async def end(self) -> None:
+        """Wait until every session is over."""
+        while self.at_work:
+            await self._stage.clock.sleep(self._stage.hurried(1.0))
+
+    @property
+    def at_work(self) -> int:
+        return sum(not session.over for session in self.all)
+
+    @property
+    def died(self) -> list[Session]:
+        return [session for session in self.all if session.died_at is not None]
+
+    @property
+    def finished(self) -> int:
+        return sum(session.finished_at is not None for session in self.all)
+
+    async def _run(self, session: Session, seconds: float) -> None:
+        await self._stage.clock.sleep(seconds)
+        if session.over:
+            return
+        session.finished_at = self._stage.seconds
+        try:
+            await self._control.mooring.desk.release(session.claim, session.epoch)
+        except MooringError as error:
+            self._stage.narrate(f"a session could not be given back: {error.message}")
+
+    def _see(self, change: Change[Pod]) -> None:
+        pod = change.new or change.old
+        assert pod is not None
+        session = self._by_pod.get(pod.metadata.uid)
+        if session is None or session.over or (change.new is not None and not pod.terminating):
+            return
+        session.died_at = self._stage.seconds
+        self._stage.narrate(f"the session on {session.pod_name} dies with its worker on {session.node}")

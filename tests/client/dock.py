@@ -16,9 +16,10 @@ from litestar.exceptions import LitestarDeprecationWarning
 from mooring.api.auth import Access
 from mooring.api.events import EventHub
 from mooring.api.hosting import HttpHost, bind
-from mooring.api.server import ApiParts, build_api
+from mooring.api.server import build_api
 from mooring.app import Mooring, Surroundings
 from mooring.cli.installing import install_crds
+from mooring.cli.process import api_parts
 from mooring.clock import Clock, Entropy, SystemClock
 from mooring.control.claiming.activity import PolledActivity
 from mooring.control.probing import HttpProbe
@@ -150,24 +151,7 @@ class Dock:
             )
             self.mooring = Mooring(given)
             hub = EventHub(clock)
-            parts = ApiParts(
-                reading=self.mooring.reading,
-                desk=self.mooring.desk,
-                identity=self.mooring.identity,
-                dispatching=self.mooring.dispatching,
-                warming=self.mooring.warming,
-                switches=self.mooring.switches,
-                ledger=self.ledger,
-                readiness=self.mooring,
-                hub=hub,
-                access=Access(TOKEN),
-                clock=clock,
-                entropy=entropy,
-                services=self.mooring.services.reading,
-                submissions=self.mooring.submissions,
-                explainer=self.mooring.explainer,
-                doctor=self.mooring.doctor,
-            )
+            parts = api_parts(self.mooring, given, hub, Access(TOKEN))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LitestarDeprecationWarning)  # of how routes name their parameters
                 host = HttpHost(build_api(parts), self.listener)

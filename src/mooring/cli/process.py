@@ -55,15 +55,9 @@ def stop_on_signals() -> asyncio.Event:
     return stop
 
 
-async def run_process(
-    given: Surroundings, access: Access, listener: socket.socket, stop: asyncio.Event, ready: Callable[[], None]
-) -> None:
-    """Run until `stop`; calls `ready` once the caches are synced."""
-    mooring = Mooring(given)
-    hub = EventHub(given.clock)
-    mooring.subscribe(hub.publish)
-    live = LiveViews(hub, Readings(mooring.reading, mooring.services.reading, mooring.warming.reading))
-    parts = ApiParts(
+def api_parts(mooring: Mooring, given: Surroundings, hub: EventHub, access: Access) -> ApiParts:
+    """What the routes of the API are made of."""
+    return ApiParts(
         reading=mooring.reading,
         desk=mooring.desk,
         identity=mooring.identity,
@@ -81,6 +75,17 @@ async def run_process(
         doctor=mooring.doctor,
         submissions=mooring.submissions,
     )
+
+
+async def run_process(
+    given: Surroundings, access: Access, listener: socket.socket, stop: asyncio.Event, ready: Callable[[], None]
+) -> None:
+    """Run until `stop`; calls `ready` once the caches are synced."""
+    mooring = Mooring(given)
+    hub = EventHub(given.clock)
+    mooring.subscribe(hub.publish)
+    live = LiveViews(hub, Readings(mooring.reading, mooring.services.reading, mooring.warming.reading))
+    parts = api_parts(mooring, given, hub, access)
     host = HttpHost(build_api(parts, build_pages(live)), listener)
     async with asyncio.TaskGroup() as group:
         core = [group.create_task(work) for work in (mooring.run(), hub.run(), live.run())]

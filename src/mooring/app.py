@@ -26,6 +26,7 @@ from mooring.control.explaining import Explainer
 from mooring.control.fleet import Fleet
 from mooring.control.health import HealthChecks
 from mooring.control.housekeeping import Housekeeping
+from mooring.control.inspection import Inspection
 from mooring.control.leadership import Leadership
 from mooring.control.loop import ReconcileLoop
 from mooring.control.metrics import CACHE_FRESH, CACHE_OBJECTS, LEADING
@@ -86,6 +87,7 @@ class Mooring:
         self.quarantines = Quarantines(self.fleet, clock)
         self.health = HealthChecks(self.fleet, given.probe, given.activity, clock, entropy)
         self.reading = ReadSide(self.fleet, ledger, self.switches, self.quarantines, self.health)
+        self.inspection = Inspection(self.fleet, ledger, self.reading, self.health, clock)
         self._auditor = auditor = Auditor(ledger, clock, entropy, given.replica_id)
         self._guard = Guard(
             client, ledger, self.fleet, self.switches, auditor, self._may_act, clock, timeouts.guard_period

@@ -11,7 +11,7 @@ from tests.acceptance.world import Up, run_command
 LISTINGS = {"pools": "PoolList", "workers": "WorkerList", "nodes": "NodeList", "invariants": "InvariantList"}
 HEADINGS = {
     "pools": "NAMESPACE NAME WARM MAX IDLE BUSY STARTING DRAINING LOST QUEUED READY WHY",
-    "workers": "NAMESPACE NAME STATE NODE OWNER ADDRESS SINCE WHY",
+    "workers": "NAMESPACE NAME STATE NODE OWNER ADDRESS SINCE PROTECTED WHY",
     "nodes": "NAME READY WORKERS IDLE BUSY STATE TAINTS",
     "invariants": "ID STATE BROKEN FOUND HEALED RULE",
     "audit": "AT ACTOR ACTION OBJECT OUTCOME REASON",

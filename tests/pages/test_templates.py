@@ -1,13 +1,18 @@
 """The pieces of the pages: hostile text stays text, missing things leave no hole, nothing there tells what to do."""
 
+from datetime import timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
+from mooring.api.inspections import Moment, SessionReading, WorkerDetail
 from mooring.api.readmodels import AuditItems, AuditReading
 from mooring.dashboard.views import FleetPage, Selection, render
+from mooring.model.health import Check, WorkerHealth
 from mooring.model.why import Condition
-from tests.pages.readings import NOON, pool, worker
+from mooring.planning.drain_check import ClaimAtStake, DrainCheck, DrainVerdict, Fate, Sudden
+from tests.pages.readings import NOON, node, pool, worker
 
 HOSTILE = "<script>alert('x')</script>\x1b[31m\n\"'&"
 ESCAPED = "&lt;script&gt;"
@@ -103,3 +108,47 @@ def test_a_long_table_is_cut_with_its_true_length_beside_it():
     html = piece("_workers.html", page=page)
     assert html.count("<tr>") == 101
     assert "100 of 250 matching workers (300 in all)" in html
+
+
+def detail(**changes: Any) -> WorkerDetail:
+    check = Check(NOON, False, HOSTILE, executing=True, sessions=2)
+    plain = WorkerDetail(
+        worker=worker(reason=HOSTILE, owner=HOSTILE, node="work-01", state="lost"),
+        health=WorkerHealth(failures=3, failing_since=NOON, recent=(check,)),
+        sessions=[SessionReading("claim", HOSTILE, "lost", NOON, NOON, NOON, None, False, HOSTILE)],
+        acts=[],
+        timeline=[Moment(NOON, HOSTILE, HOSTILE, HOSTILE)],
+        history=True,
+    )
+    return msgspec.structs.replace(plain, **changes)
+
+
+def test_what_a_worker_s_page_holds_is_shown_as_text():
+    html = piece("worker.html", detail=detail(), now=NOON, here="fleet-detail")
+    assert "<script>" not in html and html.count(ESCAPED) >= 8
+    assert 'href="/nodes/work-01"' in html
+
+
+def test_a_worker_s_page_tells_the_time_its_protection_has_left():
+    kept = worker(state="busy", protected=True, protected_until=NOON + timedelta(minutes=52))
+    html = piece("worker.html", detail=detail(worker=kept), now=NOON, here="fleet-detail")
+    assert "(52 min left)" in html
+
+
+def test_a_worker_s_page_says_what_it_cannot_know():
+    html = piece("worker.html", detail=detail(history=False, health=None), now=NOON, here="fleet-detail")
+    assert "ledger cannot be read" in html and "Not checked" in html
+
+
+@pytest.mark.parametrize(
+    ("verdict", "shown"),
+    [("safe", "✓ safe"), ("waits", "… waits"), ("loses", "✕ loses work"), ("unknown", "? unknown")],
+)
+def test_a_node_s_page_says_what_its_going_would_mean(verdict: str, shown: str):
+    stake = ClaimAtStake("claim", HOSTILE, "runners/linux", "linux-0", "running", 75, NOON, False, Fate.LOST, HOSTILE)
+    check = DrainCheck(
+        "work-01", "uid", DrainVerdict(verdict), HOSTILE, HOSTILE, "", NOON, (stake,), (), (), Sudden(1, 0)
+    )
+    html = piece("node.html", check=check, node=node(), workers=[worker()], now=NOON, here="fleet-detail")
+    assert shown in html and "<script>" not in html and "75 s" in html
+    assert 'href="/workers/runners/linux-0"' in html

@@ -59,13 +59,13 @@ def test_those_who_cannot_see_the_map_hear_it():
     workers = [worker("a"), worker("b"), worker("c", state="busy", protected=True)]
     html = render_tile(plan_tiles([node("work-01")], workers)[0])
     assert 'role="img"' in html and 'tabindex="0"' in html
-    assert 'aria-label="work-01, 3 workers: 1 busy, 2 idle"' in html
+    assert 'aria-label="work-01, 3 workers: 1 busy, 2 idle, 1 protected"' in html
 
 
 def test_names_that_are_markup_stay_text():
     html = render_tile(plan_tiles([node(HOSTILE, draining=HOSTILE)], [worker("a", node=HOSTILE)])[0])
     assert "<script" not in html
-    assert re.findall(r"<(\w+)", html) == ["article", "h3", "p", "svg", "path"]
+    assert re.findall(r"<(\w+)", html) == ["article", "h3", "a", "p", "svg", "path"]
 
 
 def test_a_box_grows_by_a_row_for_every_ten_workers():

@@ -50,6 +50,7 @@ __all__ = [
     "WarmupReading",
     "WarmupRequests",
     "WorkerReading",
+    "read_act",
     "read_audit",
     "read_claim",
     "read_claims",
@@ -140,10 +141,10 @@ class ClaimItems(msgspec.Struct, frozen=True, rename="camel"):
 async def read_audit(reading: ReadSide, which: AuditFilter, limit: int, before: int | None) -> AuditItems:
     """A page of the audit trail."""
     page = await reading.audit(which, limit, before)
-    return AuditItems([_audit_reading(record) for record in page.items], page.total, page.next_sequence)
+    return AuditItems([read_act(record) for record in page.items], page.total, page.next_sequence)
 
 
-def _audit_reading(record: AuditRecord) -> AuditReading:
+def read_act(record: AuditRecord) -> AuditReading:
     """A row as people and programs see it."""
     entry, subject = record.entry, record.entry.subject
     return AuditReading(

@@ -24,6 +24,7 @@ from mooring.api.errors import http_error, mooring_error, unexpected_error
 from mooring.api.events import EventHub
 from mooring.api.given import Readiness
 from mooring.api.health import healthz, metrics, readyz
+from mooring.api.inspections import INSPECTION_ROUTES, Inspection
 from mooring.api.reads import get_pool, list_audit, list_invariants, list_nodes, list_pools, list_workers
 from mooring.api.services import SERVICE_ROUTES
 from mooring.api.streaming import stream_events
@@ -61,6 +62,7 @@ class ApiParts:
     """What the routes are given."""
 
     reading: ReadSide
+    inspection: Inspection
     desk: ClaimDesk
     identity: WorkerIdentity
     dispatching: Dispatching
@@ -82,6 +84,7 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
     """The ASGI application."""
     provided: dict[str, Any] = {
         "reading": parts.reading,
+        "inspection": parts.inspection,
         "desk": parts.desk,
         "identity": parts.identity,
         "dispatching": parts.dispatching,
@@ -112,6 +115,7 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
             list_nodes,
             list_invariants,
             list_audit,
+            *INSPECTION_ROUTES,
             *CLAIM_ROUTES,
             *DISPATCH_ROUTES,
             *SERVICE_ROUTES,

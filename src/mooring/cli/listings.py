@@ -4,11 +4,14 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NoReturn
 
 from mooring.cli.output import Column, Format, Row, show
 from mooring.client.connection import Connection, Endpoint
 from mooring.client.errors import Unreachable
+from mooring.clock import SystemClock
+from mooring.model.spans import describe_span
 
 _STATE_STYLES = {
     "idle": "bright_black",
@@ -70,6 +73,16 @@ def _node_state(row: Row) -> str:
     return "system" if row["system"] else "open"
 
 
+def _protection(row: Row) -> str:
+    """How long a worker is still kept from being disturbed."""
+    if not row["protected"]:
+        return ""
+    if not row["protectedUntil"]:
+        return "yes"
+    left = (datetime.fromisoformat(row["protectedUntil"]) - SystemClock().now()).total_seconds()
+    return f"{describe_span(left)} left" if left > 0 else "ends now"
+
+
 def _joined(row: Row, key: str) -> str:
     return ", ".join(row.get(key) or ())
 
@@ -106,7 +119,9 @@ WORKERS = Listing(
         _field("OWNER", "owner"),
         _field("ADDRESS", "address"),
         _field("SINCE", "since"),
+        Column("PROTECTED", _protection),
         _field("WHY", "reason"),
+        _field("HEALTH", "health", wide=True),
         _field("PROTECTED UNTIL", "protectedUntil", wide=True),
         _field("RESTARTS", "restarts", wide=True),
         _field("UID", "uid", wide=True),

@@ -59,6 +59,7 @@ def api_parts(mooring: Mooring, given: Surroundings, hub: EventHub, access: Acce
     """What the routes of the API are made of."""
     return ApiParts(
         reading=mooring.reading,
+        inspection=mooring.inspection,
         desk=mooring.desk,
         identity=mooring.identity,
         dispatching=mooring.dispatching,

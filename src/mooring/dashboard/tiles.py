@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from html import escape
+from urllib.parse import quote
 
 import msgspec
 
@@ -67,16 +68,18 @@ def render_tile(tile: Tile) -> str:
     width, height = COLUMNS * CELL, rows_needed(len(tile.workers)) * CELL
     label = escape(f"{tile.title}, {tile.note}: {describe_counts(tile.workers)}")
     title, note, node = escape(tile.title), escape(tile.note), escape(tile.node)
+    name = f'<a href="/nodes/{escape(quote(tile.node, safe=""))}">{title}</a>' if tile.node else title
     return (
         f'<article class="tile k-{tile.kind}" id="{escape(tile.id)}" data-node="{node}"'
         f' data-cells="{len(tile.workers)}">'
-        f'<h3 title="{title}">{title}</h3><p class="note" title="{note}">{note}</p>'
+        f'<h3 title="{title}">{name}</h3><p class="note" title="{note}">{note}</p>'
         f'<svg role="img" tabindex="0" aria-label="{label}" viewBox="0 0 {width} {height}"'
         f' width="{width}" height="{height}">{paths}</svg></article>'
     )
 
 
 def describe_counts(workers: Sequence[WorkerReading]) -> str:
-    """`3 idle, 1 busy`, or `no workers`."""
+    """`1 busy, 3 idle, 1 protected`, or `no workers`."""
     counts = Counter(worker.state for worker in workers)
+    counts += Counter("protected" for worker in workers if worker.protected)
     return ", ".join(f"{count} {state}" for state, count in sorted(counts.items())) or "no workers"

@@ -24,6 +24,7 @@ from mooring.dashboard.shapes import path_of
 from mooring.dashboard.tiles import plan_tiles, render_tile
 from mooring.model.audit import AuditOutcome
 from mooring.model.claim import OPEN, ClaimState
+from mooring.model.spans import describe_span
 
 PAGE_ROWS = 100
 
@@ -31,6 +32,7 @@ templates = Environment(
     loader=PackageLoader("mooring.dashboard"), autoescape=select_autoescape(), trim_blocks=True, lstrip_blocks=True
 )
 templates.globals["path_of"] = path_of
+templates.globals["describe_span"] = describe_span
 templates.globals["menu"] = MENU
 templates.globals["live_pages"] = {page.id for page in MENU if page.live}
 

@@ -37,3 +37,19 @@ def nodes(
 ) -> None:
     """Nodes: whether they drain, and the workers on them."""
     run_list("NODES", {}, output, watch, url, token, state)
+
+
+@app.command("drain-check")
+def drain_check(
+    node: Annotated[str, typer.Argument(help="The node that would go.")],
+    output: Output = Format.TABLE,
+    url: Url = "",
+    token: Token = "",
+    state: State = None,
+) -> None:
+    """What would happen if a node went now: which sessions wait, finish, are rebound or lost. Exit 1 when work is."""
+    from mooring.cli.drain_check import run_drain_check
+    from mooring.cli.failures import guarded
+    from mooring.client.connection import find_endpoint
+
+    guarded(lambda: run_drain_check(node, find_endpoint(url, token, state), output))

@@ -92,18 +92,34 @@
     if (!worker) return hide();
     const since = worker.since ? ` since ${worker.since.slice(11, 19)} UTC` : "";
     tooltip.textContent = `${worker.namespace}/${worker.name}: ${worker.state}${since}\n${worker.reason}` +
-      (worker.owner ? `\nowner ${worker.owner}` : "") + (worker.address ? `\n${worker.address}` : "");
+      (worker.owner ? `\nowner ${worker.owner}` : "") + (worker.address ? `\n${worker.address}` : "") +
+      shield(worker) + (worker.health ? `\n${worker.health}` : "");
     tooltip.hidden = false;
     tooltip.style.left = Math.min(x + 12, innerWidth - 400) + "px";
     tooltip.style.top = Math.min(y + 16, innerHeight - 90) + "px";
   }
+  function shield(worker) {
+    if (!worker.protected) return "";
+    const left = Math.round((Date.parse(worker.protectedUntil) - Date.now()) / 60000);
+    return left > 0 ? `\nprotected, ${left} min left` : "\nprotected";
+  }
+  function cellAt(svg, event) {
+    const box = svg.getBoundingClientRect();
+    return Math.floor((event.clientY - box.top) / CELL) * COLUMNS + Math.floor((event.clientX - box.left) / CELL);
+  }
+  async function visit(svg, index) {
+    const worker = (await workersOf(svg.closest(".tile")))[index];
+    if (worker) location.href = `/workers/${encodeURIComponent(worker.namespace)}/${encodeURIComponent(worker.name)}`;
+  }
   function hide() { tooltip.hidden = true; }
+  document.addEventListener("click", event => {
+    const svg = event.target.closest?.(".tile svg");
+    if (svg) visit(svg, cellAt(svg, event));
+  });
   document.addEventListener("pointermove", event => {
     const svg = event.target.closest?.(".tile svg");
     if (!svg) return hide();
-    const box = svg.getBoundingClientRect();
-    const index = Math.floor((event.clientY - box.top) / CELL) * COLUMNS + Math.floor((event.clientX - box.left) / CELL);
-    tell(svg.closest(".tile"), index, event.clientX, event.clientY);
+    tell(svg.closest(".tile"), cellAt(svg, event), event.clientX, event.clientY);
   });
   function walk(svg, step) {
     const tile = svg.closest(".tile"), count = Number(tile.dataset.cells);
@@ -131,6 +147,7 @@
   let going = false;
   document.addEventListener("keydown", event => {
     if (event.target.matches(".tile svg") && event.key in steps) { event.preventDefault(); return walk(event.target, steps[event.key]); }
+    if (event.target.matches(".tile svg") && event.key === "Enter") return visit(event.target, cursor);
     if (event.target.matches("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
     if (going && goals[event.key]) { location.href = goals[event.key]; return; }
     going = event.key === "g";

@@ -38,8 +38,8 @@ def test_a_session_is_told_with_what_would_become_of_it(up: Up, held):
 
 
 def test_an_unknown_node_is_answered_with_the_one_that_was_meant(up: Up):
-    done = up.command("drain-check", "work-0l")
-    assert done.code == 3 and "did you mean 'work-01'?" in done.err and done.out == ""
+    done = up.command("drain-check", "worrk-07")
+    assert done.code == 3 and "did you mean 'work-07'?" in done.err and done.out == ""
 
 
 def test_a_worker_s_closer_look_has_its_health_its_session_and_its_timeline(held):

@@ -15,7 +15,18 @@ pytestmark = pytest.mark.browser
 
 AXE = (Path(__file__).parent / "vendor" / "axe-4.14.0.min.js").read_text()
 LOOKED_AT = ["/workers/runners/linux-0", "/nodes/work-01"]
-PAGES = ["/", "/?view=table", "/claims", "/warmups", "/services", "/invariants", "/audit", "/docs", "/login", *LOOKED_AT]
+PAGES = [
+    "/",
+    "/?view=table",
+    "/claims",
+    "/warmups",
+    "/services",
+    "/invariants",
+    "/audit",
+    "/docs",
+    "/login",
+    *LOOKED_AT,
+]
 
 
 @pytest.fixture

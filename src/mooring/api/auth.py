@@ -54,7 +54,7 @@ class Access:
 
     async def check(self, request: Request[Any, Any, Any]) -> None:
         """Raise unless the request may pass."""
-        path = request.url.path
+        path = request.scope["path"]
         if path in OPEN or path in _OWN_PROOF or path.startswith("/static/"):
             return
         scheme, _, given = request.headers.get("authorization", "").partition(" ")

@@ -51,6 +51,7 @@ class HttpHost:
             timeout_graceful_shutdown=GRACE_SECONDS,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
             server_header=False,
+            proxy_headers=False,
         )
         self._server = _Server(config)
         self._listener = listener

@@ -6,7 +6,6 @@ from typing import Any
 
 from litestar import Litestar, Request, get
 from litestar.config.compression import CompressionConfig
-from litestar.datastructures import MutableScopeHeaders
 from litestar.di import Provide
 from litestar.exceptions import HTTPException
 from litestar.openapi import OpenAPIConfig
@@ -142,7 +141,7 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
 async def forbid_guessing(message: Message, _: Scope) -> None:
     """No browser may take an answer, a failed one included, for another type than it says."""
     if message["type"] == "http.response.start":
-        MutableScopeHeaders.from_message(message)["X-Content-Type-Options"] = "nosniff"
+        message["headers"] = [*message["headers"], (b"x-content-type-options", b"nosniff")]
 
 
 def constant(value: object) -> Provide:

@@ -11,7 +11,7 @@ from mooring.model.worker import Worker
 SOON_SECONDS = 0.05  # enough to take what belongs together in one look
 LEISURELY_SECONDS = 1.0  # nothing is to be done, only to be told
 
-_OF_A_CLAIM = frozenset({"stamp", "protected", "resource_version"})
+_OF_A_CLAIM = frozenset({"stamp", "shield", "resource_version"})
 _of_the_worker = attrgetter(*(field.name for field in fields(Worker) if field.name not in _OF_A_CLAIM))
 _NO_STATUS = PoolStatus()
 

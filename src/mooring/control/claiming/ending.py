@@ -75,6 +75,8 @@ class Ending:
         if claim.pod_uid is None or claim.pod_name is None or claim.slot is None:
             return
         try:
+            if keep and await self._return_as_seen(claim):
+                return
             pod = await self._client.get(PODS, claim.pod_name, claim.namespace)
             if pod.metadata.uid == claim.pod_uid:
                 await self._settle(claim, pod, keep)
@@ -85,10 +87,20 @@ class Ending:
         finally:
             self._ready.free(f"{claim.namespace}/{claim.pool}", claim.pod_uid, claim.slot)
 
-    async def _settle(self, claim: Claim, pod: Pod, keep: bool) -> None:
+    async def _return_as_seen(self, claim: Claim) -> bool:
+        """Without a look at the pod, when the watch shows it under this claim; False when it has to be looked at."""
+        worker = self._fleet.worker(f"{claim.namespace}/{claim.pool}", claim.pod_uid or "")
+        if worker is None or worker.stamp is None or worker.stamp.epoch != claim.epoch:
+            return False
+        return await self._is_shared(claim, worker.uid) or await self._stamper.unstamp_as_seen(worker)
+
+    async def _is_shared(self, claim: Claim, uid: str) -> bool:
         # Pod before claims: a claim that comes in between has a higher epoch, and the fence holds it.
-        live = await self._ledger.claims.live_by_pods([pod.metadata.uid])
-        if any((other.id, other.epoch) != (claim.id, claim.epoch) for other in live):
+        live = await self._ledger.claims.live_by_pods([uid])
+        return any((other.id, other.epoch) != (claim.id, claim.epoch) for other in live)
+
+    async def _settle(self, claim: Claim, pod: Pod, keep: bool) -> None:
+        if await self._is_shared(claim, pod.metadata.uid):
             return
         epoch = pod.metadata.annotations.get(names.EPOCH, "")
         if keep and epoch.isdigit():

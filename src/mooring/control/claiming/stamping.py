@@ -15,10 +15,12 @@ from mooring.kube.resources import PODS
 from mooring.kube.views import Pod, format_time
 from mooring.model import names
 from mooring.model.claim import Claim
+from mooring.model.worker import Worker
 from mooring.planning.protection import BUSY_IS_PROTECTED
 
 _LABELS = (names.OWNER, *SHIELD_LABELS)
 _ANNOTATIONS = (names.CLAIM, names.EPOCH, names.STAMPED_AT, *SHIELD_ANNOTATIONS)
+_NO_STAMP = {"labels": dict.fromkeys(_LABELS), "annotations": dict.fromkeys(_ANNOTATIONS)}
 _ATTEMPTS = 3
 _PAUSE_SECONDS = 0.2
 
@@ -56,6 +58,15 @@ class Stamper:
             else:
                 return Stamped.DOOMED if self._is_doomed(pod) else Stamped.GOOD
         raise AssertionError("unreachable")
+
+    async def unstamp_as_seen(self, worker: Worker) -> bool:
+        """Remove the stamp of a worker that is still as the watch shows it; False when it is not, or is gone."""
+        fence = {"uid": worker.uid, "resourceVersion": worker.resource_version}
+        try:
+            await self._client.merge_patch(PODS, worker.name, {"metadata": {**fence, **_NO_STAMP}}, worker.namespace)
+        except (ObjectNotFound, ObjectChanged, ObjectConflict):
+            return False
+        return True
 
     async def unstamp(self, namespace: str, name: str, uid: str, epoch: int) -> bool:
         """Remove the stamp of that epoch; False when the pod is gone or carries another one by now."""

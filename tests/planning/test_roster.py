@@ -14,7 +14,7 @@ CORDONED = {"node-1": node(unschedulable=True)}
 
 
 def states(roster: Roster, *workers: Worker, nodes=NODES, held=None) -> list[WorkerState]:
-    return [item.state for item in roster.classify(workers, nodes, held or {})]
+    return [item.state for item in roster.classify(workers, nodes, held or {}, {})]
 
 
 def test_a_change_of_the_worker_its_node_or_its_claims_is_seen():
@@ -32,8 +32,8 @@ def test_a_change_of_the_worker_its_node_or_its_claims_is_seen():
 def test_what_did_not_change_is_not_classified_again():
     roster = Roster()
     fleet = (worker(1), worker(2))
-    first = roster.classify(fleet, NODES, {})
-    again = roster.classify((*fleet, worker(3)), NODES, {"uid-2": 1})
+    first = roster.classify(fleet, NODES, {}, {})
+    again = roster.classify((*fleet, worker(3)), NODES, {"uid-2": 1}, {})
     assert again[0] is first[0]
     assert again[1] is not first[1]
     assert len(again) == 3
@@ -52,4 +52,4 @@ def test_a_roster_with_a_past_answers_like_a_new_one(looks: list[tuple[int, bool
     for slot, ready, drains, live in looks:
         fleet = (worker(slot, ready=ready), worker(9))
         nodes, held = CORDONED if drains else NODES, {f"uid-{slot}": live}
-        assert roster.classify(fleet, nodes, held) == Roster().classify(fleet, nodes, held)
+        assert roster.classify(fleet, nodes, held, {}) == Roster().classify(fleet, nodes, held, {})

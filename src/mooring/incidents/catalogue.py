@@ -5,12 +5,16 @@ from difflib import get_close_matches
 from mooring.incidents.drift_roll import DriftRoll
 from mooring.incidents.incident import Incident
 from mooring.incidents.leaked_stamps import LeakedStamps
+from mooring.incidents.node_rotation import NodeRotation
+from mooring.incidents.permission_lag import PermissionLag
 from mooring.incidents.unschedulable_service import UnschedulableService
 from mooring.model.errors import NotFound
 
 INCIDENTS: tuple[Incident, ...] = (
     LeakedStamps(),
     DriftRoll(),
+    NodeRotation(),
+    PermissionLag(),
     UnschedulableService(),
 )
 EVERY = "all"

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Mapping
+from typing import TypeVar
 
+import msgspec
 import structlog
 
 from mooring.clock import Clock
@@ -11,16 +13,18 @@ from mooring.control.warming.watch import WarmupWatch
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import KubeError
 from mooring.kube.views import Pod
-from mooring.model.evidence import Failure, clean_line
+from mooring.model.evidence import LAST_LINES, Failure, clean_line, clean_log
 from mooring.model.warm_job import WarmJob, WarmPod
 from mooring.model.warmup import Warmup
 from mooring.planning.warmups.jobs import FETCH
 
 log = structlog.get_logger()
 
+T = TypeVar("T")
+
 POLL_SECONDS = 10.0
 _MOST_POLLS = 16  # a pass
-_LAST_LINES = 5
+_UNHEARD = ("its pod is gone, and its log with it",)
 _PERCENT = re.compile(r"(?<![\d.])(100(?:\.0+)?|\d{1,2}(?:\.\d+)?)\s?%")
 
 
@@ -33,6 +37,7 @@ class WarmEvidence:
         self._clock = clock
         self._progress: dict[str, dict[str, float]] = {}  # by Warmup and the Job's uid
         self._polled_at: dict[str, dict[str, float]] = {}
+        self._heard: dict[str, dict[str, Failure]] = {}  # what a pod said last: a Job that fails takes its log with it
 
     def progress(self, key: str) -> Mapping[str, float]:
         """How far each fetch of a Warmup is, 0 to 1, by the Job's uid."""
@@ -42,23 +47,29 @@ class WarmEvidence:
         """The Warmup is gone."""
         self._progress.pop(key, None)
         self._polled_at.pop(key, None)
+        self._heard.pop(key, None)
 
     async def poll(self, warmup: Warmup, fetching: tuple[WarmJob, ...]) -> bool:
         """Ask running fetches how far they are, each every ten seconds; True when one has moved."""
         uids = {job.uid for job in fetching}
-        asked = {uid: at for uid, at in self._polled_at.get(warmup.key, {}).items() if uid in uids}
-        far = {uid: share for uid, share in self._progress.get(warmup.key, {}).items() if uid in uids}
-        self._polled_at[warmup.key], self._progress[warmup.key] = asked, far
+        present = {job.uid for job in self._watch.jobs(warmup)}
+        asked = self._polled_at[warmup.key] = _only(self._polled_at.get(warmup.key, {}), uids)
+        far = self._progress[warmup.key] = _only(self._progress.get(warmup.key, {}), uids)
+        heard = self._heard[warmup.key] = _only(self._heard.get(warmup.key, {}), present)
         now = self._clock.monotonic()
         pods = self._watch.pods(warmup)
         due = [uid for uid in uids if uid in pods and now - asked.get(uid, -POLL_SECONDS) >= POLL_SECONDS]
         moved = False
         for uid in sorted(due)[:_MOST_POLLS]:
             asked[uid] = now
-            found = await self._read_progress(pods[uid])
-            if found is not None and found != far.get(uid):
-                far[uid] = found
-                moved = True
+            lines = await self._listen(pods[uid])
+            if not lines:
+                continue
+            heard[uid] = Failure(pods[uid].name, FETCH, pods[uid].restarts, logs=lines)
+            percents = _PERCENT.findall("\n".join(lines))
+            found = round(float(percents[-1]) / 100, 2) if percents else 0.0
+            moved = moved or found != far.get(uid, 0.0)
+            far[uid] = found
         return moved
 
     async def last_words(self, warmup: Warmup, failing: tuple[WarmJob, ...]) -> Failure | None:
@@ -68,9 +79,8 @@ class WarmEvidence:
             pod = self._watch.pods(warmup).get(job.uid)
             view = self._watch.pod_view(pod) if pod is not None else None
             if pod is None or view is None:
-                return known or Failure(
-                    container=FETCH, reason=clean_line(job.failure), logs=("its pod is gone, and its log with it",)
-                )
+                heard = self._heard.get(warmup.key, {}).get(job.uid) or Failure(logs=_UNHEARD)
+                return known or msgspec.structs.replace(heard, container=FETCH, reason=clean_line(job.failure))
             if known is not None and (known.pod, known.restarts) == (pod.name, pod.restarts):
                 return known
             return await self._gather(view, pod, job)
@@ -84,11 +94,13 @@ class WarmEvidence:
         reason = job.failure or f"{pod.failing} of {job.name} was restarted {pod.restarts} times on {job.node}"
         return await gather_failure(self._client, view, container, reason)
 
-    async def _read_progress(self, pod: WarmPod) -> float | None:
+    async def _listen(self, pod: WarmPod) -> tuple[str, ...]:
         try:
-            text = await self._client.logs(pod.name, pod.namespace, container=FETCH, tail_lines=_LAST_LINES)
+            return clean_log(await self._client.logs(pod.name, pod.namespace, container=FETCH, tail_lines=LAST_LINES))
         except KubeError as error:
             log.info("progress unknown", pod=pod.name, error=error.message)
-            return None
-        percents = _PERCENT.findall(text)
-        return round(float(percents[-1]) / 100, 2) if percents else None
+            return ()
+
+
+def _only(kept: Mapping[str, T], uids: set[str]) -> dict[str, T]:
+    return {uid: value for uid, value in kept.items() if uid in uids}

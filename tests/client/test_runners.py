@@ -1,8 +1,7 @@
-"""Workers as real processes in the embedded cluster: projected tokens, real commands, nothing left behind."""
+"""Workers as real processes, with projected tokens; many of them at work are in tests/examples/test_runners.py."""
 
 import contextlib
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -54,21 +53,6 @@ def runner_template():
 def runner_pool(dock, **spec):
     wanted = {"dispatch": "Poll", "serviceAccount": "PerWorker", "protection": {"graceSeconds": 5}, **spec}
     return dock.pool(template=runner_template(), **wanted)
-
-
-def test_jobs_run_on_polling_workers_and_every_result_comes_back_once(dock):
-    pool = runner_pool(dock, warm=2, max=2, reuse="Never")
-    mooring = Mooring(dock.url, TOKEN)
-
-    def job(number):
-        payload = {"command": ["sh", "-c", f"echo job {number} at $POD_IP; exit {number}"]}
-        return mooring.run(pool, owner=f"owner-{number}", payload=payload, wait="60s", timeout="60s", ttl="20s")
-
-    with ThreadPoolExecutor(4) as threads:
-        results = list(threads.map(job, range(4)))
-    assert [result.exit_code for result in results] == [0, 1, 2, 3]
-    assert [result.output.split(" at ")[0] for result in results] == ["job 0", "job 1", "job 2", "job 3"]
-    assert dock.open_claims(pool) == 0
 
 
 def test_a_job_whose_runner_is_killed_is_started_over_and_reported_once(dock, tmp_path):

@@ -1,0 +1,95 @@
+"""The pool of runners in the cluster: made, watched until it is warm, and removed without a trace."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from mooring.client.connection import Connection
+from mooring.clock import SystemClock
+from mooring.kube.client import KubeClient
+from mooring.kube.connection import connect
+from mooring.kube.errors import ObjectNotFound
+from mooring.kube.kubeconfig import load_kubeconfig
+from mooring.kube.resources import NAMESPACES, PODS, SERVICEACCOUNTS, WORKERPOOLS
+from mooring.model.names import API_VERSION, POOL
+
+NAMESPACE, NAME = "ci", "runners"
+KEY = f"{NAMESPACE}/{NAME}"
+RUNNERS = 4
+PORT = 8000
+
+
+def manifest(mint_url: str) -> dict[str, Any]:
+    """Four warm runners. A template needs no more than a command: where Mooring is and a token come by themselves."""
+    runner = {
+        "name": "runner",
+        "image": "example/runner",
+        "command": [sys.executable, "-m", "mooring.client.worker", "--port", str(PORT)],
+        "readinessProbe": {"httpGet": {"path": "/healthz", "port": PORT}, "periodSeconds": 1},
+        "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}},
+    }
+    spec = {
+        "warm": RUNNERS,
+        "max": RUNNERS,
+        "reuse": "Never",  # each runner runs one job and is replaced
+        "dispatch": "Poll",
+        "serviceAccount": "PerWorker",
+        "protection": {"graceSeconds": 5},
+        "mint": {"url": mint_url, "timeoutSeconds": 5},
+        "template": {"spec": {"containers": [runner]}},
+    }
+    return {"apiVersion": API_VERSION, "kind": "WorkerPool", "metadata": {"name": NAME}, "spec": spec}
+
+
+async def make(kubeconfig: Path, mint_url: str) -> None:
+    """Namespace and pool, as kubectl apply would make them."""
+    async with _client(kubeconfig) as client:
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+        await client.apply(NAMESPACES, NAMESPACE, namespace, field_manager="example")
+        await client.apply(WORKERPOOLS, NAME, manifest(mint_url), NAMESPACE, field_manager="example")
+
+
+async def remove(kubeconfig: Path, mooring: Connection, seconds: float = 60) -> dict[str, int]:
+    """Delete the pool; what is left of it after so many seconds, or as soon as nothing is."""
+    async with _client(kubeconfig) as client:
+        try:
+            await client.delete(WORKERPOOLS, NAME, NAMESPACE)
+        except ObjectNotFound:
+            pass
+        for _ in range(round(seconds * 2)):
+            left = {
+                "pods": len((await client.list(PODS, NAMESPACE, label_selector=f"{POOL}={NAME}")).items),
+                "accounts": len((await client.list(SERVICEACCOUNTS, NAMESPACE, label_selector=f"{POOL}={NAME}")).items),
+                "claims": sum(claim["state"] in ("queued", "claimed", "running") for claim in claims(mooring)),
+            }
+            if not any(left.values()):
+                break
+            await asyncio.sleep(0.5)
+        return left
+
+
+async def wait_until_warm(mooring: Connection, seconds: float = 90) -> None:
+    """Until every runner is idle."""
+    for _ in range(round(seconds * 4)):
+        pools = {f"{pool['namespace']}/{pool['name']}": pool["status"] for pool in mooring.get("/v1/pools")["items"]}
+        if KEY in pools and pools[KEY]["idle"] == RUNNERS:
+            return
+        await asyncio.sleep(0.25)
+    raise TimeoutError(f"{KEY} did not get warm within {seconds} s")
+
+
+def claims(mooring: Connection) -> list[dict[str, Any]]:
+    """Every claim that the pool ever had."""
+    return list(mooring.get(f"/v1/claims?pool={KEY}&limit=500")["items"])
+
+
+@asynccontextmanager
+async def _client(kubeconfig: Path) -> AsyncIterator[KubeClient]:
+    connection = await connect(load_kubeconfig(kubeconfig).target(""), SystemClock())
+    try:
+        yield KubeClient(connection)
+    finally:
+        await connection.close()

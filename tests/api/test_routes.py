@@ -129,6 +129,7 @@ def test_a_claim_is_made_seen_kept_and_given_back(api: httpx.Client, up: Up):
         path = f"/v1/claims/{claim['id']}"
         assert api.get(path).json()["owner"] == "shapes"
         assert claim["id"] in {row["id"] for row in items(api, "/v1/claims?owner=shapes&state=running")}
+        assert [row["id"] for row in items(api, f"/v1/claims?pool={pool.key}")] == [claim["id"]]
         busy = until(lambda: [worker for worker in pool.workers() if worker["state"] == "busy"], 5, "a busy worker")
         assert busy[0]["owner"] == "shapes" and busy[0]["claims"] == [claim["id"]]
         assert api.post(f"{path}/heartbeat", json={"epoch": claim["epoch"]}).status_code == 200

@@ -38,7 +38,9 @@ async def list_claims(
     limit: Annotated[int, Parameter(ge=1, le=MOST_ROWS)] = PAGE_ROWS,
     before: Before = None,
 ) -> ClaimItems:
-    """Claims by pool, owner or state (several with commas)."""
+    """Claims by pool (`namespace/name`, as elsewhere, or a name), owner or state (several with commas)."""
+    if pool and "/" in pool:
+        namespace, _, pool = pool.partition("/")
     which = ClaimFilter(namespace=namespace, pool=pool, owner=owner, states=_states(claim_state))
     return await read_claims(reading, which, limit, before)
 

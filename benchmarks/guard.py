@@ -104,7 +104,7 @@ def _guard(ledger: Ledger, cluster: Counting, workers: int, busy: int, clock: Sy
         },
     )
     switches = Switches(ledger, clock)
-    auditor = Auditor(ledger, clock, entropy, "bench")
+    auditor = Auditor(ledger, clock, entropy, "bench", lambda: 0)
     return Guard(KubeClient(cluster), ledger, fleet, switches, auditor, lambda: True, clock, 2.0)
 
 

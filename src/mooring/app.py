@@ -83,12 +83,14 @@ class Mooring:
         self._timeouts = timeouts
         self.fleet = Fleet(client, clock, entropy, timeouts)
         self.switches = Switches(ledger, clock)
-        self.leadership = Leadership(ledger, clock, timeouts, given.replica_id, given.address, __version__)
+        self.leadership = Leadership(
+            ledger, clock, timeouts, given.replica_id, given.address, __version__, self.switches.why_paused
+        )
         self.quarantines = Quarantines(self.fleet, clock)
         self.health = HealthChecks(self.fleet, given.probe, given.activity, clock, entropy)
         self.reading = ReadSide(self.fleet, ledger, self.switches, self.quarantines, self.health)
         self.inspection = Inspection(self.fleet, ledger, self.reading, self.health, clock)
-        self._auditor = auditor = Auditor(ledger, clock, entropy, given.replica_id)
+        self._auditor = auditor = Auditor(ledger, clock, entropy, given.replica_id, lambda: self.leadership.term)
         self._guard = Guard(
             client, ledger, self.fleet, self.switches, auditor, self._may_act, clock, timeouts.guard_period
         )

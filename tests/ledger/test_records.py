@@ -1,7 +1,10 @@
 """Audit, invariants and replicas: the smaller nouns."""
 
+import pytest
+
 from mooring.ledger.records import AuditFilter, InvariantCheck, InvariantState
 from mooring.model.audit import AuditOutcome
+from mooring.model.errors import StaleEpoch
 from tests.ledger.worlds import NOW, World, after, entry
 
 
@@ -135,3 +138,30 @@ async def test_replicas_long_silent_are_forgotten(world: World) -> None:
     assert await ledger.replicas.forget(silent_since=after(50)) == 1
     assert [replica.id for replica in await ledger.replicas.all()] == ["new"]
     assert not await ledger.replicas.heartbeat("old", 1, now=after(101))
+
+
+async def test_a_silent_replica_is_deposed_only_as_it_was_seen_and_must_register_again(world: World) -> None:
+    ledger = await world.open()
+    seen = await ledger.replicas.register("a", address="", version="1", now=NOW)
+    assert await ledger.replicas.heartbeat("a", seen.epoch, now=after(5))
+    assert not await ledger.replicas.depose("a", seen.epoch, beats=seen.beats, now=after(20))
+    (present,) = await ledger.replicas.all()
+    assert await ledger.replicas.depose("a", seen.epoch, beats=present.beats, now=after(40))
+    assert not await ledger.replicas.depose("a", seen.epoch, beats=present.beats, now=after(41))
+    assert not await ledger.replicas.heartbeat("a", seen.epoch, now=after(42))
+    again = await ledger.replicas.register("a", address="", version="1", now=after(43))
+    assert again.epoch > seen.epoch
+
+
+async def test_an_act_of_an_epoch_that_is_over_is_refused_before_it_is_written(world: World) -> None:
+    ledger = await world.open()
+    replica = await ledger.replicas.register("r-1", address="", version="1", now=NOW)
+    begun = await ledger.audit.begin(entry(), epoch=replica.epoch)
+    assert begun.outcome is AuditOutcome.PENDING
+    await ledger.replicas.depose("r-1", replica.epoch, beats=replica.beats, now=after(20))
+    for epoch in (replica.epoch, 0):
+        with pytest.raises(StaleEpoch):
+            await ledger.audit.begin(entry(), epoch=epoch)
+    assert await ledger.audit.begin(begun.entry, epoch=replica.epoch) == begun
+    assert (await ledger.audit.list(AuditFilter())).total == 1
+    assert (await ledger.audit.begin(entry())).outcome is AuditOutcome.PENDING

@@ -14,16 +14,24 @@ log = structlog.get_logger()
 
 Result = tuple[AuditOutcome, str]
 DONE: Result = (AuditOutcome.DONE, "")
+INVARIANT_ACTOR = "invariant/"
 
 
 class Auditor:
-    """Writes the trail. Without a ledger nothing gets past `begin`, so nothing is done untold."""
+    """Writes the trail. Without a ledger nothing gets past `begin`, so nothing is done untold.
 
-    def __init__(self, ledger: Ledger, clock: Clock, entropy: Entropy, replica_id: str) -> None:
+    Acts of invariants are the leader's: their rows are fenced on its `term`, so that what a replica still tries after
+    another one took over is refused before it is done.
+    """
+
+    def __init__(
+        self, ledger: Ledger, clock: Clock, entropy: Entropy, replica_id: str, term: Callable[[], int]
+    ) -> None:
         self._ledger = ledger
         self._clock = clock
         self._entropy = entropy
         self._replica_id = replica_id
+        self._term = term
         self._listeners: list[Callable[[str], None]] = []
 
     def on_act(self, listener: Callable[[str], None]) -> None:
@@ -51,7 +59,8 @@ class Auditor:
             reason=reason,
             evidence=evidence,
         )
-        await self._ledger.audit.begin(entry)
+        epoch = self._term() if actor.startswith(INVARIANT_ACTOR) else None
+        await self._ledger.audit.begin(entry, epoch=epoch)
         outcome, error = await self._attempt(act, entry)
         await self._ledger.audit.complete(entry.id, outcome, now=self._clock.now(), error=error)
         for listener in self._listeners:

@@ -1,20 +1,24 @@
-"""Which replica acts: the live one with the oldest epoch.
+"""Which replica acts: the live one with the oldest epoch. Workers belong to whoever leads, none to a name.
 
-Leadership only keeps replicas from doing the same work; it fences nothing (rule 19). Safety comes from slot names,
-preconditions and the epochs in the ledger and on the objects.
+A lead is no fence (rule 19), so before its first act a new leader ends the epoch of every replica that fell silent:
+what such a one still tries is refused by the ledger. A replica that beats again is not deposed; it goes on.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import structlog
 
 from mooring.clock import Clock
 from mooring.ledger.port import Ledger
-from mooring.ledger.records import Replica
+from mooring.ledger.records import InvariantCheck, Replica
+from mooring.model.audit import AuditEntry, AuditOutcome, Subject
 from mooring.model.errors import Unavailable
 from mooring.model.timeouts import Timeouts
 
 log = structlog.get_logger()
+
+ADOPTED = "adopted"
+RECORD_SECONDS = 30.0
 
 
 def plan_leader(replicas: Iterable[Replica], silent_seconds: Mapping[str, float], dead_seconds: float) -> str:
@@ -23,21 +27,41 @@ def plan_leader(replicas: Iterable[Replica], silent_seconds: Mapping[str, float]
     return min(alive, key=lambda replica: replica.epoch).id if alive else ""
 
 
+def find_dead(
+    replicas: Iterable[Replica], silent_seconds: Mapping[str, float], dead_seconds: float, epoch: int
+) -> list[Replica]:
+    """Replicas that came before `epoch`, fell silent, and were not deposed yet: what they led is nobody's."""
+    return [
+        replica
+        for replica in replicas
+        if replica.left_at is None and replica.epoch < epoch and silent_seconds.get(replica.id, 0.0) >= dead_seconds
+    ]
+
+
 class Leadership:
     """This replica's place among the others, judged by beats and the monotonic clock, never by wall clocks."""
 
     def __init__(
-        self, ledger: Ledger, clock: Clock, timeouts: Timeouts, replica_id: str, address: str, version: str
+        self,
+        ledger: Ledger,
+        clock: Clock,
+        timeouts: Timeouts,
+        replica_id: str,
+        address: str,
+        version: str,
+        is_paused: Callable[[str], str],
     ) -> None:
         self._ledger = ledger
         self._clock = clock
         self._timeouts = timeouts
         self._address = address
         self._version = version
+        self._is_paused = is_paused
         self.replica_id = replica_id
         self.epoch = 0
         self.leader_id = ""
         self._beaten_at = float("-inf")
+        self._recorded_at = float("-inf")
         self._last_beats: dict[str, tuple[int, float]] = {}
 
     @property
@@ -45,6 +69,11 @@ class Leadership:
         """Whether this replica may act now. A process that was paused beyond its heartbeat may not."""
         alive = self._clock.monotonic() - self._beaten_at < self._timeouts.replica_dead
         return alive and self.leader_id == self.replica_id
+
+    @property
+    def term(self) -> int:
+        """The epoch under which this replica leads; 0, which no replica ever has, while it does not."""
+        return self.epoch if self.leading else 0
 
     async def run(self) -> None:
         """Beat until cancelled."""
@@ -78,9 +107,48 @@ class Leadership:
                 self._last_beats[replica.id] = (replica.beats, now)
         silent = {replica_id: now - seen for replica_id, (_, seen) in self._last_beats.items()}
         leader = plan_leader(replicas, silent, self._timeouts.replica_dead)
+        if leader == self.replica_id:
+            dead = find_dead(replicas, silent, self._timeouts.replica_dead, self.epoch)
+            if not await self._adopt(dead, silent, now):
+                leader = ""
         if leader != self.leader_id:
             log.info("leader changed", leader=leader, me=self.replica_id, epoch=self.epoch)
         self.leader_id = leader
+
+    async def _adopt(self, dead: Sequence[Replica], silent: Mapping[str, float], now: float) -> bool:
+        """Take over from the dead; True when none of them can act any more."""
+        adopted = [] if self._is_paused(ADOPTED) else [replica for replica in dead if await self._depose(replica)]
+        if dead or now - self._recorded_at >= RECORD_SECONDS:
+            self._recorded_at = now
+            check = InvariantCheck(
+                id=ADOPTED,
+                at=self._clock.now(),
+                broken=len(dead) - len(adopted),
+                found=len(adopted),
+                healed=tuple(silent[replica.id] for replica in adopted),
+                evidence={"replica": dead[0].id, "epoch": dead[0].epoch} if dead else None,
+            )
+            await self._ledger.invariants.record([check])
+        return len(adopted) == len(dead)
+
+    async def _depose(self, replica: Replica) -> bool:
+        entry = AuditEntry(
+            id=f"adopt/{replica.id}/{replica.epoch}/{self.epoch}",
+            at=self._clock.now(),
+            actor=f"replica/{self.replica_id}",
+            replica=self.replica_id,
+            action="adopt",
+            subject=Subject("Replica", "", replica.id, str(replica.epoch)),
+            reason=f"it has been silent for longer than {self._timeouts.replica_dead:g} s",
+            evidence={"epoch": self.epoch, "beats": replica.beats},
+        )
+        await self._ledger.audit.begin(entry)
+        gone = await self._ledger.replicas.depose(replica.id, replica.epoch, beats=replica.beats, now=self._clock.now())
+        outcome = AuditOutcome.DONE if gone else AuditOutcome.SKIPPED
+        await self._ledger.audit.complete(entry.id, outcome, now=self._clock.now())
+        if gone:
+            log.warning("took over from a silent replica", replica=replica.id, epoch=replica.epoch)
+        return gone
 
     async def leave(self) -> None:
         """Let the others take over at once."""

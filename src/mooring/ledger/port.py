@@ -158,8 +158,11 @@ class Claims(Protocol):
 class Audit(Protocol):
     """What was done, written down before it was done."""
 
-    async def begin(self, entry: AuditEntry) -> AuditRecord:
-        """Durable before the act. The same id again answers the row as it is."""
+    async def begin(self, entry: AuditEntry, *, epoch: int | None = None) -> AuditRecord:
+        """Durable before the act. The same id again answers the row as it is.
+
+        With `epoch` only while the entry's replica is registered under it; else `StaleEpoch`: another one took over.
+        """
         ...
 
     async def complete(
@@ -206,6 +209,10 @@ class Replicas(Protocol):
 
     async def leave(self, replica_id: str, epoch: int, *, now: datetime) -> bool:
         """A graceful stop: others need not wait for the silence."""
+        ...
+
+    async def depose(self, replica_id: str, epoch: int, *, beats: int, now: datetime) -> bool:
+        """End the epoch of a replica that fell silent. False: it has beaten since, or its epoch is over already."""
         ...
 
     async def all(self) -> tuple[Replica, ...]:

@@ -9,6 +9,7 @@ import msgspec
 
 from mooring.model.audit import AuditOutcome, AuditRecord
 from mooring.model.claim import Claim, ClaimState, Hold
+from mooring.model.errors import StaleEpoch
 
 
 class Channel(StrEnum):
@@ -155,6 +156,11 @@ class InvariantCheck(msgspec.Struct, frozen=True, kw_only=True):
     found: int = 0  # newly seen violations
     healed: tuple[float, ...] = ()  # seconds each healed violation lasted
     evidence: dict[str, Any] | None = None
+
+
+def deposed(replica: str, epoch: int | None) -> StaleEpoch:
+    """What a replica is told that acts under an epoch which is over."""
+    return StaleEpoch(f"replica {replica} no longer acts under epoch {epoch}", fix="another one took over: do nothing")
 
 
 class Replica(msgspec.Struct, frozen=True, kw_only=True):

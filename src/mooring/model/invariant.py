@@ -66,6 +66,7 @@ INVARIANTS: tuple[Invariant, ...] = (
         "every worker of a pool is owned by a live replica's epoch",
         "adopt",
         "heartbeat 5 s, dead after 20 s",
+        True,
     ),
 )
 

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from mooring.ledger.postgres.database import Database, Row
 from mooring.ledger.queries import load
-from mooring.ledger.records import AuditFilter, AuditPage
+from mooring.ledger.records import AuditFilter, AuditPage, deposed
 from mooring.model.audit import AuditEntry, AuditOutcome, AuditRecord, Subject
 
 _SQL = load("audit")
@@ -16,8 +16,8 @@ class PostgresAudit:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def begin(self, entry: AuditEntry) -> AuditRecord:
-        return await self._insert(entry, AuditOutcome.PENDING, "", None)
+    async def begin(self, entry: AuditEntry, *, epoch: int | None = None) -> AuditRecord:
+        return await self._insert(entry, AuditOutcome.PENDING, "", None, epoch)
 
     async def complete(
         self, entry_id: str, outcome: AuditOutcome, *, now: datetime, error: str = ""
@@ -44,14 +44,22 @@ class PostgresAudit:
         return count
 
     async def _insert(
-        self, entry: AuditEntry, outcome: AuditOutcome, error: str, completed_at: datetime | None
+        self,
+        entry: AuditEntry,
+        outcome: AuditOutcome,
+        error: str,
+        completed_at: datetime | None,
+        epoch: int | None = None,
     ) -> AuditRecord:
         row = await self._database.fetch_row(
             _SQL["insert"], entry.id, entry.at, entry.actor, entry.replica, entry.action, entry.subject.kind,
             entry.subject.namespace, entry.subject.name, entry.subject.uid, entry.reason, entry.evidence,
-            outcome.value, error, completed_at,
+            outcome.value, error, completed_at, epoch,
         )  # fmt: skip
-        return _record(row or await self._database.fetch_row(_SQL["get"], entry.id))
+        row = row or await self._database.fetch_row(_SQL["get"], entry.id)
+        if row is None:
+            raise deposed(entry.replica, epoch)
+        return _record(row)
 
 
 def _record(row: Row) -> AuditRecord:

@@ -24,6 +24,9 @@ class PostgresReplicas:
     async def leave(self, replica_id: str, epoch: int, *, now: datetime) -> bool:
         return bool(await self._database.fetch_value(_SQL["leave"], replica_id, epoch, now))
 
+    async def depose(self, replica_id: str, epoch: int, *, beats: int, now: datetime) -> bool:
+        return bool(await self._database.fetch_value(_SQL["depose"], replica_id, epoch, beats, now))
+
     async def all(self) -> tuple[Replica, ...]:
         return tuple(_replica(row) for row in await self._database.fetch(_SQL["all"]))
 

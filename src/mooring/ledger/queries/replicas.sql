@@ -17,6 +17,9 @@ RETURNING true
 -- name: leave
 UPDATE replicas SET left_at = coalesce(left_at, $3) WHERE id = $1 AND epoch = $2 RETURNING true
 
+-- name: depose
+UPDATE replicas SET left_at = $4 WHERE id = $1 AND epoch = $2 AND beats = $3 AND left_at IS NULL RETURNING true
+
 -- name: all
 SELECT {replica} FROM replicas ORDER BY id
 

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from mooring.ledger.records import AuditFilter, AuditPage
+from mooring.ledger.records import AuditFilter, AuditPage, deposed
 from mooring.ledger.twin.session import Session
 from mooring.ledger.twin.store import as_json
 from mooring.model.audit import AuditEntry, AuditOutcome, AuditRecord
@@ -16,7 +16,12 @@ class MemoryAudit:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    async def begin(self, entry: AuditEntry) -> AuditRecord:
+    async def begin(self, entry: AuditEntry, *, epoch: int | None = None) -> AuditRecord:
+        store = await self._session.turn()
+        replica = store.replicas.get(entry.replica)
+        valid = epoch is None or (replica is not None and replica.epoch == epoch and replica.left_at is None)
+        if not valid and entry.id not in store.audit:
+            raise deposed(entry.replica, epoch)
         return await self._insert(entry, AuditOutcome.PENDING, "", None)
 
     async def complete(

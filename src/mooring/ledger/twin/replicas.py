@@ -41,6 +41,14 @@ class MemoryReplicas:
         store.replicas[replica_id] = replace(replica, left_at=replica.left_at or now)
         return True
 
+    async def depose(self, replica_id: str, epoch: int, *, beats: int, now: datetime) -> bool:
+        store = await self._session.turn()
+        replica = store.replicas.get(replica_id)
+        if replica is None or (replica.epoch, replica.beats, replica.left_at) != (epoch, beats, None):
+            return False
+        store.replicas[replica_id] = replace(replica, left_at=now)
+        return True
+
     async def all(self) -> tuple[Replica, ...]:
         store = await self._session.turn()
         return tuple(store.replicas[replica_id] for replica_id in sorted(store.replicas))

@@ -23,6 +23,7 @@ PAGES = [
     "/services",
     "/invariants",
     "/audit",
+    "/doctor",
     "/docs",
     "/login",
     *LOOKED_AT,

@@ -21,5 +21,6 @@ MENU = (
     Page("services", "Services", "/services", "s"),
     Page("invariants", "Invariants", "/invariants", "i"),
     Page("audit", "Audit", "/audit", "a"),
+    Page("doctor", "Doctor", "/doctor", "o", live=False),
     Page("docs", "API", "/docs", "d", live=False),
 )

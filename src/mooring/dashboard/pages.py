@@ -16,6 +16,7 @@ from mooring.api.bounds import Before
 from mooring.api.readmodels import AuditReading, ClaimReading, ReadSide, WorkerReading
 from mooring.api.server import Pages, constant
 from mooring.dashboard.actions import ACTIONS
+from mooring.dashboard.diagnosis_pages import DIAGNOSIS_PAGES
 from mooring.dashboard.inspection_pages import INSPECTION_PAGES
 from mooring.dashboard.live import LiveViews
 from mooring.dashboard.responses import page_response, twin_response
@@ -166,5 +167,5 @@ def build_pages(live: LiveViews) -> Pages:
         login,
         static_file,
     ]
-    handlers += [*SERVICE_PAGES, *WARMUP_PAGES, *INSPECTION_PAGES, *ACTIONS]
+    handlers += [*DIAGNOSIS_PAGES, *SERVICE_PAGES, *WARMUP_PAGES, *INSPECTION_PAGES, *ACTIONS]
     return Pages(handlers, {"live": constant(live), "selection": Provide(selection_from_query, sync_to_thread=False)})

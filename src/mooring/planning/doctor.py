@@ -209,6 +209,12 @@ def judge_protection(pools: Iterable[Pool]) -> tuple[Check, ...]:
     """Mooring lets go at the ceiling; a template that protects its pods itself is never let go."""
     checks, bounded = [], 0
     for pool in pools:
+        bound = next((one for one in pool.status.conditions if one.type == "ProtectionBounded"), None)
+        if bound is not None and bound.status == "False":
+            message, _, fix = bound.message.partition("; apply: ")
+            checks.append(
+                Check(f"protection/{pool.key}", WARN, f"{pool.key}: {message}", {"reason": bound.reason}, fix)
+            )
         annotations = (pool.spec.template.get("metadata") or {}).get("annotations") or {}
         if names.DO_NOT_DISRUPT not in annotations:
             bounded += 1

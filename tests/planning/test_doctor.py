@@ -1,0 +1,145 @@
+"""The doctor's judgement: each line from facts alone."""
+
+import copy
+from datetime import timedelta
+
+import msgspec
+import pytest
+
+from mooring.kube.crds import load_crds
+from mooring.model.node import Quarantine
+from mooring.model.why import Condition
+from mooring.planning import doctor
+from tests.planning.fleets import NOW, pool, terminating, worker
+
+CRD = load_crds()[0]
+
+
+@pytest.mark.parametrize(
+    ("skew", "status"), [(0.4, "ok"), (-1.9, "ok"), (3.0, "warn"), (-20.0, "fail"), (None, "unknown")]
+)
+def test_clocks_apart_are_told_by_how_far(skew, status):
+    assert doctor.judge_clock("ledger", skew).status == status
+
+
+def test_permissions_are_told_verb_by_verb_and_optional_ones_only_warn():
+    asked = [
+        doctor.Permission("", "nodes", "get", True),
+        doctor.Permission("", "nodes", "list", False),
+        doctor.Permission("karpenter.sh", "nodepools", "list", False, optional=True),
+        doctor.Permission("", "pods", "get", True),
+    ]
+    checks = {check.id: check for check in doctor.judge_permissions(asked)}
+    assert (
+        checks["permission/nodes"].status == "fail" and checks["permission/nodes"].message == "nodes: list is missing"
+    )
+    assert checks["permission/nodepools.karpenter.sh"].status == "warn"
+    assert checks["permission/pods"].status == "ok"
+
+
+def served(**changes):
+    found = copy.deepcopy(CRD)
+    found["status"] = {"conditions": [{"type": "Established", "status": "True"}]}
+    return {**found, **changes}
+
+
+def test_a_kind_is_served_as_this_build_knows_it_or_the_missing_field_is_named():
+    assert doctor.judge_crd(CRD, served()).status == "ok"
+    assert doctor.judge_crd(CRD, None).status == "fail"
+    assert "not served" in doctor.judge_crd(CRD, served(status={})).message
+    older = served()
+    del older["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["slots"]
+    assert "spec.slots" in doctor.judge_crd(CRD, older).message
+    renamed = served()
+    renamed["spec"]["versions"][0]["name"] = "v1"
+    assert "serves v1, not v1alpha1" in doctor.judge_crd(CRD, renamed).message
+
+
+def test_an_unarmed_ledger_and_a_missing_leader():
+    assert doctor.judge_ledger("i", True, "created").status == "ok"
+    assert doctor.judge_ledger("i", False, "restored").status == "warn"
+    assert doctor.judge_leader("", False).status == "fail"
+
+
+@pytest.mark.parametrize(
+    ("synced", "fresh", "status"), [(True, True, "ok"), (True, False, "warn"), (False, False, "fail")]
+)
+def test_a_cache_is_as_good_as_its_watch(synced, fresh, status):
+    assert doctor.judge_cache(doctor.CacheState("nodes", synced, fresh, 3)).status == status
+
+
+@pytest.mark.parametrize(
+    ("state", "broken", "status"),
+    [
+        ("holds", 0, "ok"),
+        ("broken", 2, "warn"),
+        ("paused", 0, "warn"),
+        ("paused", 1, "fail"),
+        ("unknown", 0, "unknown"),
+    ],
+)
+def test_a_broken_rule_that_nobody_heals_is_worse_than_one_that_is_being_healed(state, broken, status):
+    assert doctor.judge_rule(doctor.RuleState("r", "a rule", state, True, broken)).status == status
+
+
+def with_condition(kind, message):
+    plain = pool()
+    conditions = (Condition(kind, "False", "Because", message),)
+    return msgspec.structs.replace(plain, status=msgspec.structs.replace(plain.status, conditions=conditions))
+
+
+def test_pools_that_cannot_schedule_fail_with_the_fix_of_their_condition():
+    (check,) = doctor.judge_pools([with_condition("Schedulable", "0/3 nodes. Fix: add toleration a:NoSchedule")])
+    assert (check.status, check.fix) == ("fail", "add toleration a:NoSchedule")
+    assert doctor.judge_pools([pool(warm=9, max=1)])[0].status == "fail"
+    assert [check.status for check in doctor.judge_pools([pool()])] == ["ok"]
+
+
+def test_protection_without_an_end_is_found_in_templates_and_node_pools():
+    annotated = {"metadata": {"annotations": {"karpenter.sh/do-not-disrupt": "true"}}, "spec": {"containers": [{}]}}
+    assert doctor.judge_protection([pool(template=annotated)])[0].status == "fail"
+    (unbounded, *_) = doctor.judge_protection([with_condition("ProtectionBounded", "NodePool x; apply: kubectl patch")])
+    assert (unbounded.status, unbounded.fix) == ("warn", "kubectl patch")
+    assert [check.status for check in doctor.judge_protection([pool()])] == ["ok"]
+
+
+def test_nodes_in_quarantine_warn():
+    closed = {"n": Quarantine(NOW, NOW + timedelta(minutes=5), "starts fail")}
+    assert doctor.judge_quarantine({}).status == "ok" and doctor.judge_quarantine(closed).status == "warn"
+
+
+def test_only_a_finalizer_that_outlives_the_grace_is_stuck():
+    held = {"finalizers": ("a/b",), "deletion_due": NOW - timedelta(seconds=61)}
+    assert doctor.judge_finalizers([terminating(0, **held)], NOW).status == "fail"
+    for harmless in ({**held, "deletion_due": NOW}, {**held, "finalizers": ()}):
+        assert doctor.judge_finalizers([terminating(0, **harmless)], NOW).status == "ok"
+
+
+def test_leftovers_are_told_only_when_reaping_had_its_time():
+    old, young = NOW - timedelta(hours=1), NOW - timedelta(seconds=30)
+    judge = doctor.judge_leftovers
+    assert judge([worker(0, created_at=old)], [], frozenset({"pool-uid"}), NOW).status == "ok"
+    assert judge([worker(0, created_at=old)], [], frozenset(), NOW).status == "warn"
+    assert judge([], [doctor.Account("runners", "linux-9", old)], frozenset(), NOW).status == "warn"
+    assert judge([], [doctor.Account("runners", "linux-9", young)], frozenset(), NOW).status == "ok"
+
+
+def test_budgets_of_pools_that_are_gone_warn():
+    budgets = [("runners", "b", "linux"), ("runners", "c", "gone")]
+    check = doctor.judge_budgets(budgets, frozenset({"runners/linux"}))
+    assert check.status == "warn" and check.evidence == {"budgets": ["runners/c"]}
+
+
+def test_services_and_warmups_speak_for_themselves():
+    def item(name, phase, **status):
+        return {"metadata": {"namespace": "ns", "name": name}, "status": {"phase": phase, **status}}
+
+    checks = doctor.judge_phases(
+        "service", [item("a", "Serving"), item("b", "Failed", reason="no image", fix="name one"), item("c", "Unknown")]
+    )
+    assert [(check.id, check.status) for check in checks] == [
+        ("service/ns/b", "fail"),
+        ("service/ns/c", "unknown"),
+        ("services", "ok"),
+    ]
+    assert checks[0].fix == "name one"

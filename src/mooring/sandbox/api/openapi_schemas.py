@@ -108,13 +108,15 @@ class SchemaWriter:
             node["format"] = schema.format
         if schema.default is not None:
             node["default"] = schema.default
-        if schema.properties:
+        # kubectl would refuse what it does not find among the properties: where more is allowed, v2 names none.
+        opaque = self._version == 2 and schema.preserve_unknown and not schema.name
+        if schema.properties and not opaque:
             node["properties"] = {
                 key: self._node(shape, builtin=builtin or bool(shape.name)) for key, shape in schema.properties.items()
             }
         if schema.required:
             node["required"] = list(schema.required)
-        if schema.items is not None:
+        if schema.items is not None and not opaque:
             node["items"] = self._node(schema.items, builtin=builtin)
         if schema.additional is not None:
             node["additionalProperties"] = self._node(schema.additional, builtin=builtin)

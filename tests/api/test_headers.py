@@ -5,7 +5,7 @@ import re
 import httpx
 import pytest
 
-PAGES = ["/", "/?view=table", "/audit", "/claims", "/invariants", "/docs", "/login"]
+PAGES = ["/", "/?view=table", "/audit", "/claims", "/invariants", "/services", "/docs", "/login"]
 
 
 @pytest.mark.parametrize("path", PAGES)

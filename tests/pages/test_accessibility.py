@@ -25,6 +25,7 @@ PAGES = [
     "/audit",
     "/doctor",
     "/docs",
+    "/docs/harbour/tides",
     "/login",
     *LOOKED_AT,
 ]

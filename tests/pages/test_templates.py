@@ -7,10 +7,14 @@ import msgspec
 import pytest
 
 from mooring.api.inspections import Moment, SessionReading, WorkerDetail
-from mooring.api.readmodels import AuditItems, AuditReading
+from mooring.api.readmodels import AuditItems, AuditReading, ServiceReading
+from mooring.dashboard.service_views import DocsPage, ServicesPage
 from mooring.dashboard.views import FleetPage, Selection, render
+from mooring.model.evidence import Failure
 from mooring.model.health import Check, WorkerHealth
-from mooring.model.why import Condition
+from mooring.model.openapi import read_document
+from mooring.model.service import ServiceSpec, ServiceStatus
+from mooring.model.why import Condition, Why
 from mooring.planning.drain_check import ClaimAtStake, DrainCheck, DrainVerdict, Fate, Sudden
 from tests.pages.readings import NOON, node, pool, worker
 
@@ -152,3 +156,21 @@ def test_a_node_s_page_says_what_its_going_would_mean(verdict: str, shown: str):
     html = piece("node.html", check=check, node=node(), workers=[worker()], now=NOON, here="fleet-detail")
     assert shown in html and "<script>" not in html and "75 s" in html
     assert 'href="/workers/runners/linux-0"' in html
+
+
+def test_what_a_service_and_its_document_say_is_shown_as_text():
+    status = ServiceStatus(phase="Failed", reason=HOSTILE, fix=HOSTILE, failure=Failure(HOSTILE, logs=(HOSTILE,)))
+    service = ServiceReading("ns", "api", ServiceSpec(image=HOSTILE), status, 1, False, Why("x", HOSTILE))
+    html = piece("_services.html", page=ServicesPage([service], 1))
+    assert "<script" not in html and html.count(ESCAPED) >= 5
+    operation = {"summary": HOSTILE, "tags": [HOSTILE], "parameters": [{"name": HOSTILE, "in": HOSTILE}]}
+    whole = {"openapi": "3.1.0", "info": {"title": HOSTILE}, "paths": {HOSTILE: {"get": operation}}}
+    document = read_document({**whole, "components": {"schemas": {HOSTILE: {"enum": [HOSTILE]}}}})
+    html = piece("docs.html", page=DocsPage("ns/api", "/source", ["ns/api"], document), here="docs")
+    assert "<script>" not in html and html.count(ESCAPED) >= 8
+
+
+def test_a_document_that_cannot_be_had_says_why_and_what_to_do():
+    page = DocsPage("ns/api", "/source", [], problem="0 of 12 nodes fit", fix="kubectl patch")
+    html = piece("docs.html", page=page, here="docs")
+    assert "not available" in html and "0 of 12 nodes fit" in html and "kubectl patch" in html

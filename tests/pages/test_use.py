@@ -21,7 +21,8 @@ def page(browser: Browser, up: Up) -> Iterator[Page]:
 
 # --- keys ------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
-    ("key", "heading"), [("c", "Claims"), ("i", "Invariants"), ("a", "Audit"), ("d", "Mooring API"), ("f", "Fleet")]
+    ("key", "heading"),
+    [("c", "Claims"), ("s", "Services"), ("i", "Invariants"), ("a", "Audit"), ("d", "Mooring API"), ("f", "Fleet")],
 )
 def test_g_and_a_letter_go_to_a_page(page: Page, key: str, heading: str):
     page.keyboard.press("g")

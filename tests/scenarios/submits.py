@@ -1,5 +1,6 @@
 """Submissions on a stage: a spec to start from, and what the cluster shows of them."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -7,8 +8,8 @@ import msgspec
 from mooring.incidents.replica import Replica
 from mooring.kube.resources import JOBS, SUBMISSIONS
 from mooring.kube.views import Job, Submission
-from mooring.model.names import SUBMISSION
-from mooring.model.submission import SubmissionSpec, name_for
+from mooring.model.names import STEP, SUBMISSION
+from mooring.model.submission import Gate, SubmissionSpec, name_for
 from tests.scenarios.harbour import NAMESPACE, Harbour
 
 
@@ -45,3 +46,19 @@ async def until_phase(world: Harbour, phase: str, key: str = "night-1", within: 
             return found
         await world.clock.sleep(0.25)
     raise AssertionError(f"{key} is not {phase} within {within} s: {found.status}")
+
+
+async def until(world: Harbour, holds: Callable[[], Awaitable[bool]], within: float) -> None:
+    for _ in range(int(within * 4)):
+        if await holds():
+            return
+        await world.clock.sleep(0.25)
+    raise AssertionError(f"not within {within} s")
+
+
+def gate_of(view: Submission, gate: str) -> Gate:
+    return next(one for one in view.status.gates if one.id == gate)
+
+
+def step_of(job: Job) -> str:
+    return job.metadata.labels[STEP]

@@ -172,7 +172,7 @@ class StepStatus(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True
 
     name: str = ""
     kind: str = ""
-    phase: str = StepPhase.WAITING.value
+    phase: str = ""
     job: str = ""
     attempts: int = 0
     why: str = ""

@@ -1,0 +1,122 @@
+"""How a submission looks in the terminal: bars while it runs, gates, steps and evidence when asked."""
+
+import sys
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Protocol, Self
+
+from mooring.cli.output import Column, Row, printable, show_table
+
+MOST_STEPS = 40
+_MARKS = {"ok": "✓", "fail": "✕", "unknown": "?"}
+_KINDS = ("setup", "batch", "finalizer")
+
+
+class Follower(Protocol):
+    """Shows one submission again and again."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def show(self, found: Row) -> None:
+        """As it stands now."""
+        ...
+
+
+def follower() -> Follower:
+    """Bars on a terminal, a line for every change elsewhere."""
+    return Bars() if sys.stderr.isatty() else Lines()
+
+
+class Lines:
+    """On stderr, so that stdout stays data."""
+
+    def __init__(self) -> None:
+        self._told = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def show(self, found: Row) -> None:
+        told = f"{found['phase']}: {found['message']}"
+        if told != self._told:
+            print(printable(f"mooring: {told}"), file=sys.stderr, flush=True)
+        self._told = told
+
+
+class Bars:
+    """One bar for each kind of step."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        self._progress = Progress(
+            TextColumn("{task.description:<10}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[why]}", markup=False),
+            console=Console(stderr=True),
+        )
+        self._tasks = {kind: self._progress.add_task(kind, visible=False, why="") for kind in _KINDS}
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def show(self, found: Row) -> None:
+        for kind, task in self._tasks.items():
+            steps = [step for step in found["steps"] if step["kind"] == kind]
+            done = sum(step["phase"] in ("Succeeded", "Failed", "Cancelled", "Skipped") for step in steps)
+            why = found["message"] if kind == "batch" else next((step.get("why", "") for step in steps), "")
+            self._progress.update(
+                task, total=len(steps), completed=done, visible=bool(steps), why=printable(why)[:100]
+            )
+
+
+def print_submission(found: Row) -> None:
+    """Everything that there is to know, on stdout."""
+    jobs = found["jobs"]
+    print(printable(f"submission/{found['namespace']}/{found['name']} {found['phase']}: {found['message']}"))
+    print(printable(f"  key {found['key']}, program {found['program']}"))
+    print(f"  {jobs['succeeded']} of {jobs['total']} steps succeeded, {jobs['active']} active, {jobs['failed']} failed")
+    for gate in found["gates"]:
+        fix = f" (fix: {gate['fix']})" if gate["state"] != "ok" and gate["fix"] else ""
+        print(printable(f"  {_MARKS.get(gate['state'], '?')} gate {gate['id']}: {gate['message']}{fix}"))
+    if found["steps"]:
+        _print_steps(found["steps"])
+    if failure := found["failure"]:
+        where = f"{failure['pod']} / {failure['container']}, exit code {failure['exitCode']}" if failure["pod"] else ""
+        print(printable(f"{failure['reason']}{': ' + where if where else ''}"))
+        for line in failure["logs"]:
+            print(printable(f"  {line}"))
+
+
+def _print_steps(steps: Sequence[Row]) -> None:
+    """All of a small one; of a large one those that need a look."""
+    shown = steps if len(steps) <= MOST_STEPS else [step for step in steps if step.get("phase") != "Succeeded"]
+    columns = [
+        Column("STEP", lambda step: step["name"]),
+        Column("KIND", lambda step: step["kind"]),
+        Column("PHASE", lambda step: step.get("phase", "Waiting")),
+        Column("ATTEMPTS", lambda step: step.get("attempts", 0)),
+        Column("JOB", lambda step: step.get("job")),
+        Column("WHY", lambda step: step.get("why")),
+    ]
+    show_table(shown[:MOST_STEPS], columns)
+    if len(shown) < len(steps) or len(shown) > MOST_STEPS:
+        print(f"{min(len(shown), MOST_STEPS)} of {len(steps)} steps shown; all with -o json", file=sys.stderr)

@@ -1,6 +1,6 @@
 """A thousand batches to the end, in virtual time: how many requests a batch costs, and that the number is fixed.
 
-    python benchmarks/submissions.py [BATCHES ...]      (default: 100 1000)
+python benchmarks/submissions.py [BATCHES ...]      (default: 100 1000)
 """
 
 import sys

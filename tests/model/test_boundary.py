@@ -35,7 +35,7 @@ def test_what_broke_generated_text_once_is_refused_in_every_option_value(charact
     assert "must be" in problem.fix and repr(f"7{character}std")[1:-1] in problem.message
 
 
-@pytest.mark.parametrize("value", [TABULAR, TABULAR.split()])
+@pytest.mark.parametrize("value", [TABULAR, TABULAR.split(), [7, "std"], 7])
 def test_several_tokens_are_accepted_as_one_text_or_as_a_list(value):
     assert check_submission(spec(options={"-outfmt": value})) == []
     assert check_submission(spec(args=["-outfmt", TABULAR])) == []

@@ -20,6 +20,7 @@ PAGES = [
     "/?view=table",
     "/claims",
     "/warmups",
+    "/submissions",
     "/services",
     "/invariants",
     "/audit",

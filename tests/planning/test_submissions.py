@@ -8,14 +8,17 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace as replace_struct
 
 from mooring.model.names import DATASET, SUBMISSION
 from mooring.model.submission import Cancel, Gate, StepPhase, SubmissionSpec, SubmissionStatus, steps_of
+from mooring.planning.fit import preflight
 from mooring.planning.placement import Placed
 from mooring.planning.submissions.gates import (
     Admission,
     Findings,
     Quota,
+    Site,
     judge_ceiling,
     judge_gates,
     plan_admission,
@@ -30,7 +33,8 @@ from mooring.planning.submissions.leftovers import (
 from mooring.planning.submissions.steps import Pinned, SeenJob, SubmissionSnapshot, plan_submission
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
-GOOD = Findings(placements=(Placed(nodes=3),), permissions={"create jobs": True})
+NO_NODE = preflight({"containers": [{"name": "main"}]}, [])
+GOOD = Findings(sites=(Site(Placed(), replace_struct(NO_NODE, fits=3)),), permissions={"create jobs": True})
 
 
 def spec(**changes: Any) -> SubmissionSpec:
@@ -55,10 +59,11 @@ def spec(**changes: Any) -> SubmissionSpec:
         ({"warmups": {"w": "Stale"}}, "warmups", "fail"),
         ({"warmups": {"w": ""}}, "warmups", "fail"),
         ({"warmups": {"w": None}}, "warmups", "unknown"),
-        ({"placements": (Placed(problem="no such pool", fix="label"),)}, "placement", "fail"),
-        ({"placements": (Placed(nodes=0),)}, "placement", "fail"),
-        ({"placements": (Placed(nodes=0, templates=("spot",)),)}, "placement", "ok"),
-        ({"placements": (Placed(nodes=1, settled=False),)}, "placement", "unknown"),
+        ({"sites": (Site(Placed(problem="no such pool", fix="label")),)}, "placement", "fail"),
+        ({"sites": (Site(Placed(), NO_NODE),)}, "placement", "fail"),
+        ({"sites": (Site(Placed(), replace_struct(NO_NODE, makers=("spot",))),)}, "placement", "ok"),
+        ({"sites": (Site(Placed(settled=False), NO_NODE),)}, "placement", "unknown"),
+        ({"sites": (Site(Placed()),)}, "placement", "unknown"),
         ({"permissions": {"create jobs": False}}, "permissions", "fail"),
         ({"permissions": {"create jobs": None}}, "permissions", "unknown"),
         ({"permissions": {}}, "permissions", "unknown"),

@@ -65,6 +65,7 @@ class Readings:
     fleet: ReadSide
     services: ServiceReadSide
     warmups: WarmupReadSide
+    submissions: SubmissionReadSide
 
 
 class AuditReading(msgspec.Struct, frozen=True, rename="camel"):

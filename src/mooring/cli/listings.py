@@ -37,6 +37,9 @@ _STATE_STYLES = {
     "stale": "magenta",
     "pending": "yellow",
     "skipped": "bright_black",
+    "succeeded": "green",
+    "submitting": "yellow",
+    "refused": "bold red",
 }
 
 
@@ -260,6 +263,30 @@ WARMUPS = Listing(
     "warmup/{namespace}/{name}",
     frozenset({"warmup"}),
 )
+SUBMISSIONS = Listing(
+    "SubmissionList",
+    "/v1/submissions",
+    (
+        _field("NAMESPACE", "namespace"),
+        _field("NAME", "name"),
+        _field("KEY", "key"),
+        Column("PHASE", lambda row: row["phase"], style=lambda row: _STATE_STYLES.get(str(row["phase"]).lower(), "")),
+        Column("PROGRESS", lambda row: progress_bar(_step_share(row["jobs"]))),
+        Column("STEPS", lambda row: f"{row['jobs']['succeeded']}/{row['jobs']['total']}"),
+        Column("ACTIVE", lambda row: row["jobs"]["active"]),
+        Column("FAILED", lambda row: row["jobs"]["failed"]),
+        _field("WHY", "message"),
+        _field("PROGRAM", "program", wide=True),
+        _field("CREATED", "createdAt", wide=True),
+    ),
+    "submission/{namespace}/{name}",
+    frozenset({"submission"}),
+)
+
+
+def _step_share(jobs: Row) -> float:
+    share: float = (jobs["succeeded"] + jobs["failed"]) / max(jobs["total"], 1)
+    return share
 
 
 def run_listing(listing: Listing, endpoint: Endpoint, query: dict[str, str], form: Format, watch: bool) -> None:

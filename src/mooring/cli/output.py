@@ -50,10 +50,11 @@ def show(kind: str, rows: Sequence[Row], columns: Sequence[Column], form: Format
             for row in rows:
                 print(name(row))
         case _:
-            _table(rows, [column for column in columns if form is Format.WIDE or not column.wide])
+            show_table(rows, [column for column in columns if form is Format.WIDE or not column.wide])
 
 
-def _table(rows: Sequence[Row], columns: Sequence[Column]) -> None:
+def show_table(rows: Sequence[Row], columns: Sequence[Column]) -> None:
+    """Rows under their titles: in colours on a terminal, plain elsewhere."""
     if not sys.stdout.isatty():
         _plain_table(rows, columns)
         return

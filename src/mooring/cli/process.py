@@ -92,7 +92,8 @@ async def run_process(
     mooring = Mooring(given)
     hub = EventHub(given.clock)
     mooring.subscribe(hub.publish)
-    live = LiveViews(hub, Readings(mooring.reading, mooring.services.reading, mooring.warming.reading))
+    readings = Readings(mooring.reading, mooring.services.reading, mooring.warming.reading, mooring.submissions.reading)
+    live = LiveViews(hub, readings)
     parts = api_parts(mooring, given, hub, access)
     host = HttpHost(build_api(parts, build_pages(live)), listener)
     async with asyncio.TaskGroup() as group:

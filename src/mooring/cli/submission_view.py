@@ -83,9 +83,7 @@ class Bars:
             steps = [step for step in found["steps"] if step["kind"] == kind]
             done = sum(step["phase"] in ("Succeeded", "Failed", "Cancelled", "Skipped") for step in steps)
             why = found["message"] if kind == "batch" else next((step.get("why", "") for step in steps), "")
-            self._progress.update(
-                task, total=len(steps), completed=done, visible=bool(steps), why=printable(why)[:100]
-            )
+            self._progress.update(task, total=len(steps), completed=done, visible=bool(steps), why=printable(why)[:100])
 
 
 def print_submission(found: Row) -> None:

@@ -9,6 +9,7 @@ import structlog
 from mooring.api.events import EventHub
 from mooring.api.readmodels import Readings
 from mooring.dashboard.service_views import services_fragments
+from mooring.dashboard.submission_views import submissions_fragments
 from mooring.dashboard.views import (
     Fragments,
     Selection,
@@ -26,6 +27,7 @@ RENDERERS: dict[str, Callable[[Readings, Selection], Awaitable[Fragments]]] = {
     "fleet": lambda of, selection: fleet_fragments(of.fleet, selection),
     "claims": lambda of, selection: claims_fragments(of.fleet, selection),
     "warmups": lambda of, selection: warmups_fragments(of.warmups, selection),
+    "submissions": lambda of, selection: submissions_fragments(of.submissions, selection),
     "services": lambda of, selection: services_fragments(of.services, selection),
     "invariants": lambda of, selection: invariants_fragments(of.fleet, selection),
     "audit": lambda of, selection: audit_fragments(of.fleet, selection),

@@ -18,6 +18,7 @@ MENU = (
     Page("fleet", "Fleet", "/", "f"),
     Page("claims", "Claims", "/claims", "c"),
     Page("warmups", "Warmups", "/warmups", "w"),
+    Page("submissions", "Submissions", "/submissions", "b"),
     Page("services", "Services", "/services", "s"),
     Page("invariants", "Invariants", "/invariants", "i"),
     Page("audit", "Audit", "/audit", "a"),

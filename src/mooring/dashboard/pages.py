@@ -21,6 +21,7 @@ from mooring.dashboard.inspection_pages import INSPECTION_PAGES
 from mooring.dashboard.live import LiveViews
 from mooring.dashboard.responses import page_response, twin_response
 from mooring.dashboard.service_pages import SERVICE_PAGES
+from mooring.dashboard.submission_pages import SUBMISSION_PAGES
 from mooring.dashboard.views import (
     Selection,
     read_claims_page,
@@ -167,5 +168,5 @@ def build_pages(live: LiveViews) -> Pages:
         login,
         static_file,
     ]
-    handlers += [*DIAGNOSIS_PAGES, *SERVICE_PAGES, *WARMUP_PAGES, *INSPECTION_PAGES, *ACTIONS]
+    handlers += [*DIAGNOSIS_PAGES, *SERVICE_PAGES, *WARMUP_PAGES, *SUBMISSION_PAGES, *INSPECTION_PAGES, *ACTIONS]
     return Pages(handlers, {"live": constant(live), "selection": Provide(selection_from_query, sync_to_thread=False)})

@@ -64,14 +64,14 @@ def check_arguments(field: str, arguments: Sequence[str]) -> Iterator[InvalidInp
             yield from check_text(f"{field}[{index}]", argument)
 
 
-def check_option(field: str, name: str, value: str | tuple[str, ...]) -> Iterator[InvalidInput]:
+def check_option(field: str, name: str, value: str | int | tuple[str | int, ...]) -> Iterator[InvalidInput]:
     """An option by its name: its value is one text, or a list of tokens."""
     if not _OPTION.fullmatch(name):
         yield InvalidInput(field, name, "written as on a command line, such as -outfmt or --threads")
-    if isinstance(value, str):
-        yield from check_option_value(f"{field}[{name}]", value)
+    if not isinstance(value, tuple):
+        yield from check_option_value(f"{field}[{name}]", str(value))
         return
-    for index, token in enumerate(value):
+    for index, token in enumerate(map(str, value)):
         if not token or any(character.isspace() for character in token):
             yield InvalidInput(f"{field}[{name}][{index}]", token, "one token: not empty, without spaces")
         else:

@@ -109,7 +109,7 @@ class Login(_Part, frozen=True):
     delay_seconds: int = 5
 
 
-Options = dict[str, str | tuple[str, ...]]
+Options = dict[str, str | int | tuple[str | int, ...]]  # a number in a YAML list is the token it looks like
 
 
 class Step(_Part, frozen=True):

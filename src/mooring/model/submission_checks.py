@@ -37,11 +37,11 @@ def _problems(spec: SubmissionSpec) -> Iterator[InvalidInput]:
     yield from _check_surroundings(spec)
     yield from _check_retry("spec.retry", spec.retry)
     if spec.setup is not None:
-        yield from _check_step("spec.setup", spec.setup)
+        yield from _check_step("spec.setup", spec.setup, spec.placement)
     for index, batch in enumerate(spec.batches):
-        yield from _check_step(f"spec.batches[{index}]", batch)
+        yield from _check_step(f"spec.batches[{index}]", batch, spec.placement)
     if spec.finalizer is not None:
-        yield from _check_step("spec.finalizer", spec.finalizer)
+        yield from _check_step("spec.finalizer", spec.finalizer, spec.placement)
     yield from _check_batches(spec)
 
 
@@ -96,7 +96,7 @@ def _check_login(login: Login) -> Iterator[InvalidInput]:
         yield InvalidInput("spec.login.delaySeconds", login.delay_seconds, "between 0 and 600")
 
 
-def _check_step(field: str, step: Step) -> Iterator[InvalidInput]:
+def _check_step(field: str, step: Step, placement: Placement) -> Iterator[InvalidInput]:
     if step.name and not _STEP_NAME.fullmatch(step.name):
         yield InvalidInput(f"{field}.name", step.name, "1 to 30 lower case letters, digits or '-'")
     if step.program:
@@ -108,6 +108,8 @@ def _check_step(field: str, step: Step) -> Iterator[InvalidInput]:
         yield from _check_placement(f"{field}.placement", step.placement)
     if step.shard is not None and step.shard < 0:
         yield InvalidInput(f"{field}.shard", step.shard, "the number of a shard, from 0")
+    if step.shard is not None and not (step.placement or placement).warmup:
+        yield InvalidInput(f"{field}.shard", step.shard, "given together with placement.warmup, whose shard it is")
 
 
 def _check_command(

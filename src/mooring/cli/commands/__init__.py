@@ -1,5 +1,5 @@
 """The commands, a file for each part of the product. Bodies are imported when they run: `--help` stays quick."""
 
-from mooring.cli.commands import claims, diagnosis, fleet, rules, running, services, warmups
+from mooring.cli.commands import claims, diagnosis, fleet, rules, running, services, submissions, warmups
 
-__all__ = ["claims", "diagnosis", "fleet", "rules", "running", "services", "warmups"]
+__all__ = ["claims", "diagnosis", "fleet", "rules", "running", "services", "submissions", "warmups"]

@@ -10,12 +10,13 @@ from mooring.kube.errors import KubeError, ObjectNotFound
 from mooring.kube.resources import CONFIGMAPS, DEPLOYMENTS, JOBS, PODS, RESOURCEQUOTAS, WARMUPS, Resource
 from mooring.kube.views import Submission
 from mooring.model.node import Node
+from mooring.model.pool import Placement
 from mooring.model.submission import STARTED, Step, SubmissionSpec, name_for, steps_of
 from mooring.model.submission_checks import check_submission
-from mooring.planning.submissions.gates import Findings, Quota
+from mooring.planning.fit import UNREAD, preflight
+from mooring.planning.submissions.gates import Findings, Quota, Site
 from mooring.planning.submissions.steps import Pinned
 
-WARM_SHARD = "done"
 _MOST_NAME = 63
 
 
@@ -39,26 +40,30 @@ class GateReader:
         return Findings(
             config_maps=await self.config_maps(namespace, spec),
             warmups={name: await self._phase(namespace, name) for name in warmups_of(spec)},
-            placements=tuple(self._fleet.place(wish, namespace) for wish in distinct.values()),
+            sites=tuple(self._look(namespace, spec, wish) for wish in distinct.values()),
             permissions=await self._permissions(namespace, spec),
             quotas=await self._quotas(namespace),
             inheritance=inherited.problem,
             key_holder=self._key_holder(view),
         )
 
+    def _look(self, namespace: str, spec: SubmissionSpec, wish: Placement) -> Site:
+        placed = self._fleet.place(wish, namespace)
+        if placed.problem:
+            return Site(placed)
+        pod = placed.on({"containers": [{"name": "main", "resources": spec.resources}]})
+        nodes, templates = self._fleet.nodes.values(), self._fleet.node_templates
+        return Site(placed, preflight(pod, nodes, UNREAD, templates, namespace=namespace))
+
     async def config_maps(self, namespace: str, spec: SubmissionSpec) -> dict[str, bool | None]:
         """Whether each that is required is there; None when that cannot be told."""
         return {name: await self._exists(namespace, name) for name in spec.requires.config_maps}
 
     async def pins(self, namespace: str, spec: SubmissionSpec, steps: dict[str, Step]) -> dict[str, Pinned]:
-        """For steps that go where a shard is warm: the nodes that hold it, alive and the same as then."""
-        wished = {name: self._wish(spec, step) for name, step in steps.items()}
+        """For steps that name a shard: the nodes that hold it warm, alive and the same as then."""
+        wished = {name: (step.placement or spec.placement).warmup for name, step in steps.items() if _names_shard(step)}
         held = {warmup: await self._shards(namespace, warmup) for warmup in set(wished.values()) if warmup}
-        pins: dict[str, Pinned] = {}
-        for name, warmup in wished.items():
-            if warmup:
-                pins[name] = _pin(warmup, steps[name].shard, held[warmup])
-        return pins
+        return {name: _pin(warmup, steps[name].shard, held.get(warmup)) for name, warmup in wished.items()}
 
     async def _shards(self, namespace: str, warmup: str) -> dict[int, dict[str, str]] | None:
         try:
@@ -68,13 +73,9 @@ class GateReader:
         shards: dict[int, dict[str, str]] = {}
         for shard in found.status.shards:
             node = self._fleet.nodes.get(shard.node)
-            if shard.state == WARM_SHARD and node is not None and _usable(node) and node.uid == shard.node_uid:
+            if shard.warm and node is not None and _usable(node) and node.uid == shard.node_uid:
                 shards.setdefault(shard.shard, {})[node.name] = node.uid
         return shards
-
-    def _wish(self, spec: SubmissionSpec, step: Step) -> str:
-        placement = step.placement or spec.placement
-        return placement.warmup
 
     async def _exists(self, namespace: str, name: str) -> bool | None:
         try:
@@ -147,15 +148,15 @@ def warmups_of(spec: SubmissionSpec) -> tuple[str, ...]:
     return tuple(sorted({*spec.requires.warmups, spec.placement.warmup, *placed} - {""}))
 
 
+def _names_shard(step: Step) -> bool:
+    return step.shard is not None
+
+
 def _pin(warmup: str, shard: int | None, shards: dict[int, dict[str, str]] | None) -> Pinned:
     if shards is None:
         return Pinned(problem=f"the Warmup {warmup} could not be read")
-    if shard is None:
-        nodes = {name: uid for of_shard in shards.values() for name, uid in of_shard.items()}
-        return Pinned(nodes) if nodes else Pinned(problem=f"no live node holds {warmup}")
-    if not shards.get(shard):
-        return Pinned(problem=f"shard {shard} of {warmup} is warm on no live node")
-    return Pinned(shards[shard])
+    nodes = shards.get(-1 if shard is None else shard)
+    return Pinned(nodes) if nodes else Pinned(problem=f"shard {shard} of {warmup} is warm on no live node")
 
 
 def _usable(node: Node) -> bool:

@@ -108,7 +108,7 @@ def command_of(spec: SubmissionSpec, step: NamedStep) -> list[str]:
 def _rendered(options: Options) -> list[str]:
     found: list[str] = []
     for name, value in options.items():
-        found += [name, value if isinstance(value, str) else " ".join(value)]
+        found += [name, " ".join(map(str, value)) if isinstance(value, tuple) else str(value)]
     return found
 
 

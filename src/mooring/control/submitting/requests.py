@@ -65,7 +65,7 @@ class SubmissionDesk:
         text = msgspec.json.encode(cancel).decode()
         patch = {"metadata": {"uid": view.metadata.uid, "annotations": {names.CANCEL: text}}}
         try:
-            return await self._client.merge_patch(SUBMISSIONS, name, patch, namespace)
+            return await self._client.merge_patch(SUBMISSIONS, view.metadata.name, patch, namespace)
         except KubeError as error:
             raise _told(error, namespace, name) from error
 
@@ -78,7 +78,7 @@ class SubmissionDesk:
         try:
             await self._client.delete(
                 SUBMISSIONS,
-                name,
+                meta.name,
                 namespace,
                 uid=meta.uid,
                 resource_version=meta.resource_version,
@@ -109,13 +109,21 @@ class SubmissionDesk:
         return newest.metadata.name, clean_log(text, lines)
 
     async def _read(self, namespace: str, name: str) -> Submission:
-        held = self._watch.submission(f"{namespace}/{name}") or self._holder(namespace, name)
         try:
-            return await self._client.get(SUBMISSIONS, held.metadata.name if held else name, namespace)
+            return await self._client.get(SUBMISSIONS, self._name_of(namespace, name), namespace)
         except InvalidInput as error:
             raise NotFound(f"there is no submission {namespace}/{name}") from error
         except KubeError as error:
             raise _told(error, namespace, name) from error
+
+    def _name_of(self, namespace: str, text: str) -> str:
+        """The name of a submission that is asked for by its name or by its key."""
+        if self._watch.submission(f"{namespace}/{text}") is not None:
+            return text
+        keyed = (
+            view for view in self._watch.submissions if (view.metadata.namespace, view.spec.key) == (namespace, text)
+        )
+        return next((view.metadata.name for view in keyed), text)
 
     def _holder(self, namespace: str, key: str) -> Submission | None:
         """A submission that kubectl made under this key, with a name of its own."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from mooring.model.errors import InvalidInput
+from mooring.model.preflight import Preflight
 from mooring.model.quantity import parse_quantity
 from mooring.model.submission import Gate, SubmissionSpec, steps_of
 from mooring.planning.placement import Placed
@@ -24,13 +25,21 @@ class Quota:
 
 
 @dataclass(frozen=True, slots=True)
+class Site:
+    """One place that steps are to go to, and what the scheduler would say; None while the place itself is wrong."""
+
+    placed: Placed
+    preflight: Preflight | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Findings:
     """What was looked up before anything is made. None: it could not be read."""
 
     problems: tuple[str, ...] = ()
     config_maps: Mapping[str, bool | None] = field(default_factory=dict)
     warmups: Mapping[str, str | None] = field(default_factory=dict)  # phases; empty when there is no such Warmup
-    placements: tuple[Placed, ...] = ()
+    sites: tuple[Site, ...] = ()
     permissions: Mapping[str, bool | None] = field(default_factory=dict)
     quotas: tuple[Quota, ...] | None = ()
     inheritance: str | None = ""  # what is wrong with the Deployment to copy from
@@ -124,14 +133,16 @@ def _inheritance(deployment: str, found: Findings) -> Gate:
 
 
 def _placement(found: Findings) -> Gate:
-    for placed in found.placements:
+    for site in found.sites:
+        placed, judged = site.placed, site.preflight
         if placed.problem:
             return Gate("placement", FAIL, placed.problem, placed.fix)
         if not placed.settled:
             return Gate("placement", UNKNOWN, "the node pools have not been read yet", "looked at again by itself")
-        if not placed.nodes and not placed.templates:
-            wanted = ", ".join(f"{key}={value}" for key, value in placed.node_selector.items()) or "any node"
-            return Gate("placement", FAIL, f"no node can take the pods (wanted: {wanted})", "add nodes, or relax it")
+        if judged is None:
+            return Gate("placement", UNKNOWN, "the nodes have not been looked at", "looked at again by itself")
+        if not judged.fits and not judged.makers:
+            return Gate("placement", FAIL, judged.sentence, judged.fix)
     return Gate("placement", OK, "there are nodes that can take the pods")
 
 

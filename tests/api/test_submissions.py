@@ -1,0 +1,130 @@
+"""Submissions over HTTP, with real processes behind them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.acceptance.world import Up, until
+
+ECHO = "import json, sys; open(sys.argv[1], 'w').write(json.dumps(sys.argv[2:]))"
+NASTY = st.one_of(
+    st.text(max_size=30),
+    st.text(alphabet="\"'`;&|$(){}\\ \n\r\t-=abcXYZ7é☃", max_size=20),
+    st.sampled_from(
+        ["$(HOME)", "$$(HOME)", "$HOME", "--outfmt", "-outfmt", "7 std staxids ssciname", "--", "", "*", "~"]
+    ),
+)
+
+
+def order(key: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "namespace": "default",
+        "key": key,
+        "program": "python3",
+        "batches": [{}],
+        "placement": {"nodePool": "blast"},
+        **changes,
+    }
+
+
+def ended(api: httpx.Client, name: str, within: float = 60) -> dict[str, Any]:
+    def look() -> dict[str, Any] | None:
+        found: dict[str, Any] = api.get(f"/v1/submissions/default/{name}").json()
+        return found if found.get("phase") in ("Succeeded", "Failed", "Refused") else None
+
+    return until(look, within, f"{name} ends")
+
+
+def test_a_submission_is_accepted_runs_and_is_the_same_when_it_is_sent_again(api: httpx.Client):
+    body = order("api-1", args=["-c", "print('hello')"], setup={}, finalizer={})
+    first = api.post("/v1/submissions", json=body)
+    assert first.status_code == 201 and first.json()["phase"] == "Pending"
+    again = api.post("/v1/submissions", json=body)
+    assert again.status_code == 200 and again.json()["name"] == first.json()["name"]
+    other = api.post("/v1/submissions", json={**body, "program": "ls"})
+    assert (other.status_code, other.json()["code"]) == (409, "key_reused")
+    done = ended(api, first.json()["name"])
+    assert done["phase"] == "Succeeded" and done["jobs"]["succeeded"] == 3
+    log = api.get("/v1/submissions/default/api-1/logs", params={"step": "batch-0"})
+    assert log.json()["lines"] == ["hello"]
+    assert [one["key"] for one in api.get("/v1/submissions").json()["items"]].count("api-1") == 1
+
+
+def test_a_quote_in_outfmt_is_a_400_that_names_field_value_and_form(api: httpx.Client):
+    refused = api.post("/v1/submissions", json=order("api-2", options={"-outfmt": '"7 std staxids ssciname"'}))
+    assert refused.status_code == 400
+    told = refused.json()
+    assert told["code"] == "invalid_input" and told["detail"]["field"] == "spec.options[-outfmt]"
+    assert "staxids" in told["message"] and "free of" in told["detail"]["fix"]
+    assert api.get("/v1/submissions/default/api-2").status_code == 404
+
+
+def test_a_failure_carries_pod_container_exit_code_and_log_lines(api: httpx.Client):
+    code = "import sys; print('no such database', file=sys.stderr); sys.exit(9)"
+    made = api.post("/v1/submissions", json=order("api-3", args=["-c", code], retry={"attempts": 1})).json()
+    failure = ended(api, made["name"])["failure"]
+    assert failure["exitCode"] == 9 and failure["container"] == "main"
+    assert failure["pod"].startswith(made["name"]) and failure["logs"] == ["no such database"]
+
+
+def test_a_slow_login_is_ridden_out_without_a_shell(api: httpx.Client, tmp_path: Path):
+    attempts = tmp_path / "attempts"
+    tmp_path.chmod(0o777)
+    slow = f"import os, sys; open({str(attempts)!r}, 'a').write('x'); sys.exit(os.path.getsize({str(attempts)!r}) < 3)"
+    login = {"command": ["python3", "-c", slow], "delaySeconds": 1}
+    made = api.post("/v1/submissions", json=order("api-4", args=["-c", "print('in')"], login=login)).json()
+    assert ended(api, made["name"])["phase"] == "Succeeded"
+    assert attempts.read_text() == "xxx"
+
+
+@pytest.mark.parametrize("body", [{}, {"key": "x"}, {"key": "x", "program": "p", "batches": [{"argss": []}]}])
+def test_what_cannot_be_read_is_a_400(api: httpx.Client, body: dict[str, Any]):
+    assert api.post("/v1/submissions", json=body).status_code == 400
+
+
+def test_only_what_has_ended_can_be_removed(api: httpx.Client):
+    made = api.post("/v1/submissions", json=order("api-5", args=["-c", "import time; time.sleep(60)"])).json()
+    path = f"/v1/submissions/default/{made['name']}"
+    assert api.delete(path).status_code == 409
+    assert api.post(f"{path}/cancel", json={"actor": "ann", "reason": "enough"}).status_code == 200
+    assert "cancelled by ann" in ended(api, made["name"])["message"]
+    assert api.delete(path).status_code == 200
+    until(lambda: api.get(path).status_code == 404, 20, "it is gone")
+
+
+@given(values=st.lists(NASTY, min_size=1, max_size=25))
+@settings(
+    max_examples=6,
+    deadline=None,
+    database=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_any_text_reaches_a_real_process_unchanged_or_is_refused(
+    api: httpx.Client, up: Up, tmp_path: Path, values: list[str]
+):
+    tmp_path.chmod(0o777)
+    for parent in (tmp_path.parent, tmp_path.parent.parent):
+        parent.chmod(0o755)
+    target = tmp_path / "argv"
+    target.unlink(missing_ok=True)
+    kept, answer = list(values), None
+    for _ in range(len(values) + 1):
+        key = f"argv-{hash(tuple(kept)) & 0xFFFFFFFF:x}"
+        batch = {"args": ["-c", ECHO, str(target), *kept]}
+        answer = api.post("/v1/submissions", json=order(key, batches=[batch], retry={"attempts": 1}))
+        if answer.status_code != 400:
+            break
+        field = answer.json()["detail"]["field"]
+        assert field.startswith("spec.batches[0].args["), answer.text
+        refused = kept.pop(int(field.removesuffix("]").rpartition("[")[2]) - 3)
+        assert set(refused) & set("\"'`;&|$(){}\\") or not refused.replace("\t", "").replace("\n", "").isprintable()
+    assert answer is not None and answer.status_code in (200, 201), answer.text
+    done = ended(api, answer.json()["name"])
+    assert done["phase"] == "Succeeded", done["failure"]
+    assert json.loads(target.read_text()) == kept

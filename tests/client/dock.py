@@ -6,7 +6,7 @@ import itertools
 import socket
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any
@@ -79,6 +79,19 @@ class Dock:
     def call(self, coroutine: Any) -> Any:
         """Run it where the world lives."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(30)
+
+    def call_long(self, coroutine: Any) -> Any:
+        """The same, for what takes its time."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(900)
+
+    @contextlib.contextmanager
+    def paused(self, rule: str) -> Iterator[None]:
+        """With one rule switched off."""
+        self.call(self.mooring.switches.pause(rule, actor="test", reason="shows what happens without"))
+        try:
+            yield
+        finally:
+            self.call(self.mooring.switches.resume(rule, actor="test"))
 
     def pool(self, name: str = "", **spec: Any) -> str:
         """A pool of its own, with its workers idle; answers `namespace/name`."""

@@ -61,12 +61,11 @@ def wait_until_done(mooring: Connection, name: str, seconds: float, tell: Callab
     """Until the finalizer has merged the reports."""
 
     def look() -> str:
-        status = mooring.get(f"/v1/submissions/{NAMESPACE}/{name}")["status"]
-        jobs = status.get("jobs", {})
-        tell(f"{name}: {status.get('phase', 'Pending')}, {jobs.get('succeeded', 0)}/{jobs.get('total', 0)} Jobs")
-        if status.get("phase") in ("Failed", "Refused"):
-            raise SystemExit(f"{name}: {status}")
-        return str(status.get("phase", ""))
+        seen = mooring.get(f"/v1/submissions/{NAMESPACE}/{name}")
+        tell(f"{name}: {seen['phase']}, {seen['jobs']['succeeded']}/{seen['jobs']['total']} Jobs")
+        if seen["phase"] in ("Failed", "Refused"):
+            raise SystemExit(f"{name}: {seen['message']}\n{seen['failure']}")
+        return str(seen["phase"])
 
     _wait(look, "Succeeded", seconds)
 

@@ -55,6 +55,9 @@ class Dock:
         self._cluster = cluster
         self.listener = bind("127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.sandbox: Sandbox
+        self.clock: Clock = SystemClock()
+        self.entropy = Entropy()
         self.client: KubeClient
         self.mooring: Mooring
         self.ledger: MemoryLedger
@@ -143,9 +146,9 @@ class Dock:
         raise AssertionError(f"no {spec['warm']} idle workers: {status}")
 
     async def _serve(self) -> None:
-        clock, entropy = SystemClock(), Entropy()
+        clock, entropy = self.clock, self.entropy
         async with self._cluster(clock, entropy) as sandbox, asyncio.TaskGroup() as group:
-            self.client = sandbox.client
+            self.sandbox, self.client = sandbox, sandbox.client
             await install_crds(self.client, clock)
             namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
             await self.client.create(NAMESPACES, namespace)

@@ -13,18 +13,25 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dataset import Dataset, make_dataset, search_whole
-from manifests import NAMESPACE, WARMUP, submission_spec, warmup_manifest
-from merge import MERGED
-
 from mooring.client.connection import Connection, find_endpoint
 from mooring.clock import SystemClock
+from mooring.demo.blast import make_dataset, search_whole
+from mooring.demo.reports import MERGED
+from mooring.demo.search import Prepared, Search, prepare_blast
 from mooring.kube.client import KubeClient
 from mooring.kube.connection import connect
 from mooring.kube.kubeconfig import load_kubeconfig
 from mooring.kube.resources import NAMESPACES, WARMUPS
 
+NAMESPACE = "blast"
+WARMUP = "synthetic-nt"
+LOCAL_PATH = "/var/lib/blast"
 _LOOK_SECONDS = 0.5
+
+
+def search_in(folder: Path) -> Search:
+    """The example's search, with everything it makes in one folder."""
+    return Search(NAMESPACE, WARMUP, LOCAL_PATH, folder)
 
 
 async def apply_warmup(kubeconfig: Path, body: dict[str, Any]) -> None:
@@ -50,10 +57,10 @@ def wait_until_warm(mooring: Connection, seconds: float, tell: Callable[[str], N
     _wait(look, "Ready", seconds)
 
 
-def submit(mooring: Connection, dataset: Dataset, key: str, results: Path) -> str:
-    """The submission's name. The same key and files give the same one."""
-    results.mkdir(parents=True, exist_ok=True)
-    body = {"namespace": NAMESPACE, **submission_spec(dataset, key, results)}
+def submit(mooring: Connection, search: Search, prepared: Prepared, key: str) -> str:
+    """The submission's name. The same key and spec give the same one."""
+    search.results.mkdir(parents=True, exist_ok=True)
+    body = {"namespace": NAMESPACE, **search.submission_spec(key, prepared.batches)}
     return str(mooring.request("POST", "/v1/submissions", body=body)["name"])
 
 
@@ -98,13 +105,13 @@ def main() -> None:
     asked = parser.parse_args()
     folder = (asked.folder or Path(tempfile.mkdtemp(prefix="mooring-blast-"))).resolve()
     tell = Teller()
-    dataset = make_dataset(folder)
+    dataset, search = make_dataset(folder), search_in(folder)
+    prepared = prepare_blast(search, dataset)
     mooring = Connection(find_endpoint(state=asked.state))
-    asyncio.run(apply_warmup(asked.state / "kubeconfig", warmup_manifest(dataset)))
+    asyncio.run(apply_warmup(asked.state / "kubeconfig", prepared.warmup))
     wait_until_warm(mooring, 180, tell)
-    results = folder / "results"
-    wait_until_done(mooring, submit(mooring, dataset, folder.name, results), 300, tell)
-    found, expected = (results / MERGED).read_text().splitlines(), search_whole(dataset)
+    wait_until_done(mooring, submit(mooring, search, prepared, folder.name), 300, tell)
+    found, expected = (search.results / MERGED).read_text().splitlines(), search_whole(dataset)
     tell(f"{len(found)} hits over {dataset.shards} shards, {len(expected)} in one whole search")
     sys.exit(0 if found == expected else "the hits differ")
 

@@ -11,46 +11,50 @@ import pytest
 
 from mooring.cli.demo import demo_nodes
 from mooring.client.connection import Connection, Endpoint
+from mooring.demo import blast
+from mooring.demo.reports import MERGED
+from mooring.demo.search import prepare_blast
 from mooring.kube.resources import JOBS, NAMESPACES, PODS, WARMUPS
 from mooring.sandbox.actors.drift import Drift
 from mooring.sandbox.cluster import LocalOptions, local_sandbox
 from tests.acceptance.world import running_up, until
 from tests.client.dock import TOKEN, Dock
-from tests.examples.loading import EXAMPLES, load_example
+from tests.examples.loading import load_example
 from tests.requirements import require_blast
 
-dataset_module, manifests, run = load_example("blast", "dataset", "manifests", "run")
+(run,) = load_example("blast", "run")
 SHARDS = 10
 
 
 @pytest.fixture
-def dataset(tmp_path: Path) -> Any:
+def dataset(tmp_path: Path) -> blast.Dataset:
     require_blast()
     tmp_path.chmod(0o755)
-    return dataset_module.make_dataset(tmp_path / "data", SHARDS)
+    return blast.make_dataset(tmp_path / "data", SHARDS)
 
 
 def silent(_: str) -> None:
     return None
 
 
-def test_a_search_that_was_killed_half_way_and_submitted_again_finishes_once(dataset: Any, tmp_path: Path):
-    results = tmp_path / "results"
+def test_a_search_that_was_killed_half_way_and_submitted_again_finishes_once(dataset: blast.Dataset, tmp_path: Path):
+    search = run.search_in(tmp_path / "data")
+    prepared = prepare_blast(search, dataset)
     with running_up() as up:
         mooring = Connection(Endpoint(up.url, up.token))
-        run.asyncio.run(run.apply_warmup(up.kubeconfig, manifests.warmup_manifest(dataset)))
+        run.asyncio.run(run.apply_warmup(up.kubeconfig, prepared.warmup))
         run.wait_until_warm(mooring, 180, silent)
-        name = run.submit(mooring, dataset, "killed", results)
-        until(lambda: any(results.glob("*.report")), 60, "the first report")
+        name = run.submit(mooring, search, prepared, "killed")
+        until(lambda: any(search.results.glob("*.report")), 60, "the first report")
         up.kill()
         up.start()
         mooring = Connection(Endpoint(up.url, up.token))
-        assert run.submit(mooring, dataset, "killed", results) == name
+        assert run.submit(mooring, search, prepared, "killed") == name
         run.wait_until_done(mooring, name, 180, silent)
-        jobs = up.objects("jobs", "-n", manifests.NAMESPACE, "-l", f"mooring.dev/submission={name}")
+        jobs = up.objects("jobs", "-n", run.NAMESPACE, "-l", f"mooring.dev/submission={name}")
     assert len(jobs) == dataset.batches * dataset.shards + 1
-    found = (results / "merged.tsv").read_text().splitlines()
-    assert found == dataset_module.search_whole(dataset)
+    found = (search.results / MERGED).read_text().splitlines()
+    assert found == blast.search_whole(dataset)
     assert len(found) >= 20
 
 
@@ -62,7 +66,7 @@ class Harbour:
         self.dock = Dock(lambda clock, entropy: local_sandbox(folder, clock, entropy, LocalOptions(nodes=demo_nodes())))
 
     def status(self) -> dict[str, Any]:
-        found = self.dock.call(self.dock.client.get(WARMUPS.raw(), manifests.WARMUP, manifests.NAMESPACE))
+        found = self.dock.call(self.dock.client.get(WARMUPS.raw(), run.WARMUP, run.NAMESPACE))
         return dict(found.get("status") or {})
 
     def ready(self) -> bool:
@@ -70,29 +74,30 @@ class Harbour:
         return status.get("phase") == "Ready" and status.get("nodesReady") == SHARDS
 
     def jobs(self) -> dict[int, Any]:
-        listed = self.dock.call(self.dock.client.list(JOBS, manifests.NAMESPACE)).items
+        listed = self.dock.call(self.dock.client.list(JOBS, run.NAMESPACE)).items
         return {int(job.metadata.labels["mooring.dev/shard"]): job for job in listed}
 
     def shard_folder(self, shard: int) -> Path:
         """Where the shard's files are on the disk of the node that holds it."""
         node = next(one["node"] for one in self.status()["shards"] if one["shard"] == shard)
-        link = self._folder / "nodes" / node / "disk" / manifests.LOCAL_PATH.lstrip("/") / f"{shard:02}"
+        link = self._folder / "nodes" / node / "disk" / run.LOCAL_PATH.lstrip("/") / f"{shard:02}"
         return link.resolve()
 
     def log(self, shard: int, container: str) -> str:
         selector = f"mooring.dev/shard={shard}"
-        pod = self.dock.call(self.dock.client.list(PODS, manifests.NAMESPACE, label_selector=selector)).items[-1]
-        read = self.dock.client.logs(pod.metadata.name, manifests.NAMESPACE, container=container)
+        pod = self.dock.call(self.dock.client.list(PODS, run.NAMESPACE, label_selector=selector)).items[-1]
+        read = self.dock.client.logs(pod.metadata.name, run.NAMESPACE, container=container)
         return str(self.dock.call(read))
 
 
 @pytest.fixture
-def harbour(dataset: Any, tmp_path: Path) -> Iterator[Harbour]:
+def harbour(dataset: blast.Dataset, tmp_path: Path) -> Iterator[Harbour]:
     harbour = Harbour(tmp_path / "cluster")
+    prepared = prepare_blast(run.search_in(tmp_path / "data"), dataset)
     with harbour.dock as dock:
-        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": manifests.NAMESPACE}}
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": run.NAMESPACE}}
         dock.call(dock.client.create(NAMESPACES, namespace))
-        dock.call(dock.client.create(WARMUPS, manifests.warmup_manifest(dataset), manifests.NAMESPACE))
+        dock.call(dock.client.create(WARMUPS, prepared.warmup, run.NAMESPACE))
         run.wait_until_warm(Connection(Endpoint(dock.url, TOKEN)), 180, silent)
         yield harbour
 
@@ -122,7 +127,7 @@ def test_a_rotated_node_gets_its_shard_again_and_a_flipped_byte_is_found(harbour
     assert not _proves(harbour.shard_folder(flipped))
     job = harbour.jobs()[flipped]
     dock.call(
-        dock.client.delete(JOBS, job.metadata.name, manifests.NAMESPACE, uid=job.metadata.uid, propagation="Background")
+        dock.client.delete(JOBS, job.metadata.name, run.NAMESPACE, uid=job.metadata.uid, propagation="Background")
     )
     until(lambda: flipped in harbour.jobs() and harbour.jobs()[flipped].metadata.uid != job.metadata.uid, 60, "a Job")
     until(harbour.ready, 120, "shard 5 again")
@@ -133,5 +138,5 @@ def test_a_rotated_node_gets_its_shard_again_and_a_flipped_byte_is_found(harbour
 def _proves(folder: Path) -> bool:
     """Whether the example's own proof accepts a shard."""
     environment = {**os.environ, "MOORING_SHARD_PATH": str(folder)}
-    command = [sys.executable, str(EXAMPLES / "blast" / "verify.py")]
+    command = [sys.executable, "-m", "mooring.demo", "verify-blast"]
     return subprocess.run(command, env=environment, capture_output=True, check=False).returncode == 0

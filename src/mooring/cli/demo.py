@@ -1,12 +1,16 @@
-"""The demo of `mooring up`: system and work nodes as after a split of node pools, two pools of workers, a service."""
+"""The demo of `mooring up`: system and work nodes as after a split of node pools, workers, a service, a search."""
 
+import asyncio
 import sys
+from pathlib import Path
 from typing import Any
 
+from mooring.demo.search import Search, prepare
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import AlreadyExists
-from mooring.kube.resources import MANAGEDSERVICES, NAMESPACES, WORKERPOOLS
+from mooring.kube.resources import MANAGEDSERVICES, NAMESPACES, SUBMISSIONS, WARMUPS, WORKERPOOLS
 from mooring.model.names import API_VERSION
+from mooring.model.submission import name_for
 from mooring.sandbox.actors.kubelet.machine import NodeTemplate
 
 SYSTEM_NODES = 2
@@ -28,13 +32,24 @@ def demo_nodes() -> dict[str, NodeTemplate]:
     return nodes | {f"work-{number:02}": work for number in range(1, WORK_NODES + 1)}
 
 
-async def start_demo(client: KubeClient) -> None:
+async def start_demo(client: KubeClient, folder: Path) -> None:
     """Make what is missing; what somebody changed since the last start stays as it is."""
-    for namespace in ("runners", "queries", "harbour"):
+    for namespace in ("runners", "queries", "harbour", "search"):
         await _ensure(client, NAMESPACES, {"metadata": {"name": namespace}}, None)
     await _ensure(client, WORKERPOOLS, _pool("runners", "linux", warm=8, most=20), "runners")
     await _ensure(client, WORKERPOOLS, _pool("queries", "duck", warm=4, most=10, slots=4, reuse="Always"), "queries")
     await _ensure(client, MANAGEDSERVICES, _service("harbour", "tides"), "harbour")
+    await _start_search(client, Search("search", "harbour-log", "/var/lib/search", folder / "search"))
+
+
+async def _start_search(client: KubeClient, search: Search) -> None:
+    """A dataset in shards that is warmed onto the work nodes, and a search over it that waits until they are warm."""
+    prepared = await asyncio.to_thread(prepare, search)
+    search.results.mkdir(parents=True, exist_ok=True)
+    await _ensure(client, WARMUPS, prepared.warmup, search.namespace)
+    key = "first-search"
+    body = {"metadata": {"name": name_for(key)}, "spec": search.submission_spec(key, prepared.batches)}
+    await _ensure(client, SUBMISSIONS, body, search.namespace)
 
 
 async def _ensure(client: KubeClient, resource: Any, body: dict[str, Any], namespace: str | None) -> None:

@@ -70,7 +70,7 @@ async def _up(options: UpOptions) -> None:
         client = await _open_cluster(stack, options, existing, state, clock, entropy)
         await install_crds(client, clock)
         if options.demo:
-            await start_demo(client)
+            await start_demo(client, state / "demo")
         minter = WebhookMinter()
         stack.push_async_callback(minter.close)
         documents = HttpDocuments()

@@ -1,4 +1,4 @@
-"""What the demo's containers run: `python -m mooring.demo fetch|verify|search|merge …`."""
+"""What the demo's containers run: `python -m mooring.demo fetch|verify|verify-blast|search|merge …`."""
 
 import argparse
 import os
@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mooring.demo.blast import check_database
 from mooring.demo.records import search
+from mooring.demo.reports import merge_reports, report_path
 from mooring.demo.shards import DatasetDamaged, fetch, shard_folder, verify
 
 
@@ -32,17 +34,22 @@ def _verify(asked: argparse.Namespace) -> str:
     return f"verified {verify(asked.target)} file(s): every checksum is right"
 
 
+def _verify_blast(asked: argparse.Namespace) -> str:
+    told = _verify(asked)
+    if problem := check_database(asked.target):
+        raise DatasetDamaged(problem)
+    return f"{told}, and BLAST finds the database sound"
+
+
 def _search(asked: argparse.Namespace) -> str:
     found = search(asked.target, asked.word)
     asked.results.mkdir(parents=True, exist_ok=True)
-    (asked.results / f"{asked.name}.txt").write_text("".join(f"{line}\n" for line in found))
+    report_path(asked.results, asked.name).write_text("".join(f"{line}\n" for line in found))
     return f"{len(found)} record(s) hold {asked.word!r}"
 
 
 def _merge(asked: argparse.Namespace) -> str:
-    lines = sorted(line for path in asked.results.glob("*.txt") for line in path.read_text().splitlines())
-    (asked.results / "merged").write_text("".join(f"{line}\n" for line in lines))
-    return f"merged {len(lines)} record(s)"
+    return f"merged {merge_reports(asked.results)} hit(s)"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -53,9 +60,10 @@ def _parser() -> argparse.ArgumentParser:
     fetching.add_argument("--shard", **_from_environment("MOORING_SHARD", int))
     fetching.add_argument("--target", **_from_environment("MOORING_SHARD_PATH", Path))
     fetching.set_defaults(step=_fetch)
-    verifying = steps.add_parser("verify")
-    verifying.add_argument("--target", **_from_environment("MOORING_SHARD_PATH", Path))
-    verifying.set_defaults(step=_verify)
+    for name, step in (("verify", _verify), ("verify-blast", _verify_blast)):
+        verifying = steps.add_parser(name)
+        verifying.add_argument("--target", **_from_environment("MOORING_SHARD_PATH", Path))
+        verifying.set_defaults(step=step)
     searching = steps.add_parser("search")
     searching.add_argument("--target", type=Path, required=True)
     searching.add_argument("--word", required=True)

@@ -1,19 +1,16 @@
-"""A BLAST nucleotide database in shards, and queries in batches: synthetic sequences made from a seed.
+"""A BLAST nucleotide database in shards, and queries in batches: synthetic sequences made from a seed."""
 
-python examples/blast/dataset.py FOLDER [--shards 10] [--batches 2]
-"""
-
-import argparse
 import os
-import random
+import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from taxonomy import write_taxid_map, write_taxonomy
-
+from mooring.clock import Entropy
+from mooring.demo.reports import read_hits
 from mooring.demo.shards import CHECKSUMS, seal, shard_folder
+from mooring.demo.taxonomy import write_taxid_map, write_taxonomy
 
 # A search over a shard must judge hits as one over the whole: with one search space e-values are the same.
 SEARCH_SPACE = 60_000_000
@@ -56,10 +53,23 @@ class Dataset:
         return self.root / "queries" / f"batch-{batch:02}.fa"
 
 
+def is_installed() -> bool:
+    """Whether this machine has the programs of BLAST."""
+    return all(shutil.which(program) for program in ("blastn", "makeblastdb", "blastdbcheck"))
+
+
+def check_database(folder: Path) -> str:
+    """What BLAST itself finds wrong with a shard; empty when nothing is."""
+    environment = {**os.environ, "BLASTDB": str(folder)}
+    command = ["blastdbcheck", "-db", str(folder / DATABASE)]
+    checked = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+    return "" if checked.returncode == 0 else checked.stdout + checked.stderr
+
+
 def make_dataset(root: Path, shards: int = 10, batches: int = 2, seed: int = 7, sequences: int = 200) -> Dataset:
     """Everything that is not there yet."""
     dataset = Dataset(root, shards, batches)
-    chance = random.Random(seed)
+    chance = Entropy(seed)
     everything = [_sequence(f"seq{number:04}", chance) for number in range(sequences)]
     for shard in range(shards):
         folder = shard_folder(dataset.source, shard)
@@ -87,11 +97,6 @@ def search_whole(dataset: Dataset) -> list[str]:
     return sorted(hits)
 
 
-def read_hits(text: str) -> list[str]:
-    """The lines of a report that are hits, not comments."""
-    return [line for line in text.splitlines() if line and not line.startswith("#")]
-
-
 def _make_database(path: Path, sequences: Sequence[Strand]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     fasta = path.with_suffix(".fa")
@@ -103,34 +108,23 @@ def _make_database(path: Path, sequences: Sequence[Strand]) -> None:
     subprocess.run([*command, "-taxid_map", str(taxa), "-out", str(path)], check=True, capture_output=True)
 
 
-def _sequence(name: str, chance: random.Random) -> Strand:
-    return Strand(name, "".join(chance.choice(_LETTERS) for _ in range(chance.randint(800, 1500))))
+def _sequence(name: str, chance: Entropy) -> Strand:
+    return Strand(name, "".join(_letter(chance) for _ in range(800 + chance.below(700))))
 
 
-def _query(name: str, sequences: Sequence[Strand], chance: random.Random) -> Strand:
+def _query(name: str, sequences: Sequence[Strand], chance: Entropy) -> Strand:
     """A piece of some sequence with a few letters changed: it has a hit, and not a perfect one."""
-    letters = sequences[chance.randrange(len(sequences))].letters
-    start = chance.randrange(len(letters) - _QUERY_LETTERS)
+    letters = sequences[chance.below(len(sequences))].letters
+    start = chance.below(len(letters) - _QUERY_LETTERS)
     piece = list(letters[start : start + _QUERY_LETTERS])
     for _ in range(_MUTATIONS):
-        piece[chance.randrange(_QUERY_LETTERS)] = chance.choice(_LETTERS)
+        piece[chance.below(_QUERY_LETTERS)] = _letter(chance)
     return Strand(name, "".join(piece))
+
+
+def _letter(chance: Entropy) -> str:
+    return _LETTERS[chance.below(len(_LETTERS))]
 
 
 def _fasta(sequences: Sequence[Strand]) -> str:
     return "".join(f">{sequence.name}\n{sequence.letters}\n" for sequence in sequences)
-
-
-def main() -> None:
-    """Make the dataset, and say what a whole search finds."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--shards", type=int, default=10)
-    parser.add_argument("--batches", type=int, default=2)
-    asked = parser.parse_args()
-    dataset = make_dataset(asked.folder, asked.shards, asked.batches)
-    print(f"{dataset.source}: {dataset.shards} shards; one whole search finds {len(search_whole(dataset))} hits")
-
-
-if __name__ == "__main__":
-    main()

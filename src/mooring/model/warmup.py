@@ -1,5 +1,6 @@
 """A Warmup: a dataset that is kept on the local disks of nodes, what its owner asked for, and what is so."""
 
+import math
 from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
@@ -220,12 +221,9 @@ def shard_bytes(spec: WarmupSpec) -> int:
     return int(whole if spec.mode == "Broadcast" else whole / spec.shards)
 
 
-def fits(spec: WarmupSpec, memory_bytes: int) -> bool:
-    """Whether a node of that memory may hold a copy: within the budget, and the budget within the node."""
-    budget = memory_bytes * NODE_SHARE
-    if spec.memory_budget:
-        asked = parse_quantity(spec.memory_budget)
-        budget = memory_bytes * asked if asked <= 1 else asked
-        if budget > memory_bytes:
-            return False
-    return shard_bytes(spec) <= budget
+def least_memory(spec: WarmupSpec) -> float:
+    """The memory in bytes that a node needs to hold a copy: a budget of it, or all of one asked for. Infinite: none."""
+    asked = parse_quantity(spec.memory_budget) if spec.memory_budget else NODE_SHARE
+    if asked <= 1:
+        return math.ceil(shard_bytes(spec) / asked)
+    return int(asked) if shard_bytes(spec) <= asked else math.inf

@@ -1,5 +1,6 @@
 """The reconciler of Warmups: snapshot, plan, write the status, release what is stale, make what is missing."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -151,5 +152,6 @@ class WarmupReconciler:
 
 
 def _count(warmup: Warmup, status: WarmupStatus) -> None:
+    counts = Counter(shard.state for shard in status.shards)
     for state in ShardState:
-        WARMUP_SHARDS.labels(warmup.key, state.value).set(sum(shard.state == state for shard in status.shards))
+        WARMUP_SHARDS.labels(warmup.key, state.value).set(counts[state.value])

@@ -39,18 +39,19 @@ def plan_assignment(warmup: Warmup, jobs: Iterable[WarmJob], ground: Ground, loa
 def _spread(warmup: Warmup, jobs: Iterable[WarmJob], ground: Ground, load: Mapping[str, int]) -> Assignment:
     spec = warmup.spec
     homes = _sticky(jobs, warmup.status.shards, ground, spec.shards)
-    roomy = {node.uid for node in ground.roomy}
     taken = {node.uid for node in homes.values()}
-    free = sorted((n for n in ground.roomy if n.uid not in taken), key=lambda n: (load.get(n.uid, 0), n.name))
+    spare = len(ground.roomy_uids - taken)
     unplaced = [shard for shard in range(spec.shards) if shard not in homes]
-    leaving = [shard for shard, node in sorted(homes.items()) if node.uid not in roomy and ground.left(node)]
+    leaving = [shard for shard, node in sorted(homes.items()) if ground.left(node)]
     held = sum(not ground.left(node) for node in homes.values())
-    verdict, message = _judge_room(spec.shards, held + len(free), ground)
-    missing = len(unplaced) > len(free)
+    verdict, message = _judge_room(spec.shards, held + spare, ground)
+    missing = len(unplaced) > spare
     since = (warmup.status.waiting_since or ground.now) if missing else None
     waits = since is not None and ground.now < since + PATIENCE
     moved = set()
-    if not waits:
+    if not waits and (unplaced or leaving):
+        free = [node for node in ground.roomy if node.uid not in taken]
+        free.sort(key=lambda node: (load.get(node.uid, 0), node.name))
         for shard in [*unplaced, *leaving]:
             if not free:
                 break
@@ -87,7 +88,6 @@ def _sticky(
     taken: set[str] = set()
     by_job = [(job.shard, job.node, job.node_uid) for job in jobs if job.shard is not None and not job.deleting]
     by_status = [(shard.shard, shard.node, shard.node_uid) for shard in known if shard.node_uid]
-    open_now = {node.uid for node in ground.open}
     for index, places in enumerate((by_job, by_status)):
         for number, name, uid in places:
             node = ground.nodes.get(name)
@@ -95,7 +95,7 @@ def _sticky(
                 continue
             if shards is not None and not 0 <= number < shards:
                 continue
-            if index == 1 and uid not in open_now:
+            if index == 1 and uid not in ground.open_uids:
                 continue  # nothing to come back to
             homes[number] = node
             taken.add(uid)

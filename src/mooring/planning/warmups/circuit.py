@@ -16,6 +16,8 @@ OPEN_FOR = timedelta(minutes=30)
 def compute_circuit(circuit: Circuit, jobs: Iterable[WarmJob], close_request: str, now: datetime) -> Circuit:
     """Count each failed Job once, by its uid; open at five in an hour; close by hand or after half an hour."""
     jobs = tuple(jobs)
+    if not circuit.failures and not close_request and not any(job.failed for job in jobs):
+        return circuit
     known = {failure.uid for failure in circuit.failures}
     fresh = [
         TerminalFailure(job.name, job.uid, now, job.failure) for job in jobs if job.failed and job.uid not in known

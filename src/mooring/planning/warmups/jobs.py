@@ -1,5 +1,6 @@
 """Names and identities of warm Jobs: the same order for the same shard always gives the same name and hash."""
 
+import functools
 import hashlib
 import re
 
@@ -15,11 +16,13 @@ _LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _DIGEST = re.compile(r"-[0-9a-f]{8}$")
 
 
+@functools.lru_cache(maxsize=65_536)
 def job_name(dataset: str, shard: int) -> str:
     """`warm-<dataset>-<NN>`; two datasets never share a name."""
     return f"warm-{_unique(dataset, _STEM, _LONGEST_STEM, dataset.lower())}-{shard:02}"
 
 
+@functools.lru_cache(maxsize=4_096)
 def dataset_label(dataset: str) -> str:
     """The dataset as the value of a label."""
     return _unique(dataset, _LABEL, _LONGEST_LABEL, dataset)

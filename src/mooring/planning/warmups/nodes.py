@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from mooring.model.fitting.matching import untolerated
 from mooring.model.node import Node
-from mooring.model.warmup import WarmupSpec, fits
+from mooring.model.warmup import WarmupSpec, least_memory
 from mooring.planning.placement import Placed, plan_placement
 
 DEBOUNCE = timedelta(seconds=60)  # a short NotReady or cordon is not a rotation (node-rotation)
@@ -23,6 +23,8 @@ class Ground:
     roomy: tuple[Node, ...]
     unfit_since: Mapping[str, datetime] = field(default_factory=dict)  # by uid: NotReady, cordoned or draining
     debounce: timedelta = DEBOUNCE
+    open_uids: frozenset[str] = frozenset()
+    roomy_uids: frozenset[str] = frozenset()
 
     def live(self, name: str, uid: str) -> Node | None:
         """The node of that name and uid, unless it has been NotReady for longer than a blink."""
@@ -52,8 +54,10 @@ def survey(
     """Look at all nodes with the eyes of one Warmup; system nodes are never chosen."""
     placed = plan_placement(spec.placement, nodes.values())
     chosen = () if placed.problem else tuple(node for node in nodes.values() if _may_take(node, placed))
-    roomy = tuple(node for node in chosen if fits(spec, node.memory_bytes))
-    return Ground(now, nodes, placed, chosen, roomy, unfit_since, debounce)
+    least = least_memory(spec)
+    roomy = tuple(node for node in chosen if node.memory_bytes >= least)
+    uids = frozenset(node.uid for node in chosen), frozenset(node.uid for node in roomy)
+    return Ground(now, nodes, placed, chosen, roomy, unfit_since, debounce, *uids)
 
 
 def is_unfit(node: Node) -> bool:

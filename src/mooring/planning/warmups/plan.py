@@ -188,12 +188,11 @@ def _held_because(snapshot: WarmupSnapshot, circuit: Circuit, open_at: datetime)
 
 def _plan_creates(snapshot: WarmupSnapshot, assignment: Assignment, order: Order) -> tuple[CreateJob, ...]:
     present = {job.name for job in snapshot.jobs} | snapshot.taken.keys()
-    open_now = {node.uid for node in snapshot.ground.open}
     dataset = snapshot.warmup.spec.dataset
     creates = []
     for shard, node in sorted(assignment.homes.items()):
         name = job_name(dataset, shard)
-        if name not in present and node.uid in open_now:
+        if name not in present and node.uid in snapshot.ground.open_uids:
             creates.append(CreateJob(name, shard, node, order))
     return tuple(creates[:MOST_CREATES])
 

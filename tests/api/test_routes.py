@@ -155,3 +155,21 @@ def test_metrics_are_in_the_format_of_prometheus(stranger: httpx.Client):
     answer = stranger.get("/metrics")
     assert answer.headers["content-type"].startswith("text/plain")
     assert 'mooring_pool_workers{pool="runners/linux",state="idle"} 8.0' in answer.text
+
+
+def test_the_doctor_has_a_line_for_everything_and_no_line_of_a_healthy_fleet_fails(api: httpx.Client):
+    checkup = api.get("/v1/doctor").raise_for_status().json()
+    assert all(check.keys() == {"id", "status", "message", "evidence", "fix"} for check in checkup["checks"])
+    by_id = {check["id"]: check for check in checkup["checks"]}
+    assert by_id["api"]["status"] == "ok" and by_id["ledger"]["evidence"]["armed"]
+    assert {f"invariant/{rule}" for rule in RULES} <= by_id.keys()
+    assert {"list", "watch"} <= set(by_id["permission/nodes"]["evidence"]["allowed"])
+
+
+def test_any_pod_can_be_explained_and_one_that_is_not_there_is_404(api: httpx.Client):
+    worker = items(api, "/v1/workers?pool=runners/linux&state=idle")[0]
+    told = api.get(f"/v1/explain/pods/{worker['namespace']}/{worker['name']}").raise_for_status().json()
+    assert (told["state"], told["node"], told["findings"]) == ("running", worker["node"], [])
+    assert {"summary", "fix", "preflight", "events", "failure", "unread", "lookedAt"} <= told.keys()
+    missing = api.get("/v1/explain/pods/default/nobody")
+    assert missing.status_code == 404 and missing.json()["code"] == "not_found"

@@ -101,6 +101,7 @@ def test_a_healthy_fleet_has_no_line_that_warns_or_fails():
             checkup = await replica.mooring.doctor.examine()
             assert lines(checkup, "warn", "fail") == {}
             fine = lines(checkup, "ok")
+            assert {"clock/API server", "clock/ledger"} <= set(fine)
             assert {"api", "ledger", "leader", "permission/pods", "cache/nodes", "crd/workerpools.mooring.dev"} <= set(
                 fine
             )

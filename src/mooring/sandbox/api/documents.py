@@ -1,5 +1,7 @@
 """The server's own paths: health, version, discovery, OpenAPI."""
 
+from email.utils import format_datetime
+
 import msgspec
 
 from mooring.kube.transport import Request, Response
@@ -10,6 +12,7 @@ from mooring.sandbox.api.status import json_response
 
 _HEALTH = ("healthz", "livez", "readyz")
 _TEXT = {"content-type": "text/plain; charset=utf-8"}
+_JSON = {"content-type": "application/json"}
 _VERSION = {
     "major": "1",
     "minor": "36",
@@ -28,6 +31,7 @@ class Documents:
 
     def __init__(self, cluster: Cluster) -> None:
         self._catalog = cluster.catalog
+        self._clock = cluster.clock
         self._revision = -1
         self._discovery = Discovery(())
         self._openapi = OpenApi(())
@@ -38,7 +42,8 @@ class Documents:
             case [probe, *_] if probe in _HEALTH:
                 return json_response(200, b"ok", _TEXT)
             case ["version"]:
-                return json_response(200, msgspec.json.encode(_VERSION))
+                date = format_datetime(self._clock.now(), usegmt=True)
+                return json_response(200, msgspec.json.encode(_VERSION), {**_JSON, "date": date})
         self._refresh()
         accept = request.headers.get("accept", "")
         found = self._discovery.find(request.path, accept) or self._openapi.find(request.path, accept, query)

@@ -2,6 +2,7 @@
 
 from difflib import get_close_matches
 
+from mooring.incidents.control_plane_failover import ControlPlaneFailover
 from mooring.incidents.drift_roll import DriftRoll
 from mooring.incidents.incident import Incident
 from mooring.incidents.leaked_stamps import LeakedStamps
@@ -13,6 +14,7 @@ from mooring.model.errors import NotFound
 INCIDENTS: tuple[Incident, ...] = (
     LeakedStamps(),
     DriftRoll(),
+    ControlPlaneFailover(),
     NodeRotation(),
     PermissionLag(),
     UnschedulableService(),

@@ -176,3 +176,25 @@ def test_older_kubectl_read_the_same_definitions_as_protobuf() -> None:
     assert "replicas" in {dict(_fields(entry))[1].decode() for _, entry in _fields(properties)}
     paths = {dict(_fields(entry))[1].decode() for _, entry in _fields(top[8])}
     assert "/apis/apps/v1/namespaces/{namespace}/deployments/{name}" in paths
+
+
+def test_where_unknown_fields_are_kept_kubectl_is_told_of_no_properties() -> None:
+    """Else it refuses them itself, before the server is asked: `valueFrom` of a variable, for one."""
+    kept = {"type": "object", "x-kubernetes-preserve-unknown-fields": True, "properties": {"name": {"type": "string"}}}
+    definition = gadget_definition()
+    root = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    root["properties"]["spec"]["properties"]["env"] = {"type": "array", "items": kept}
+    openapi = OpenApi([kind_of(definition)])
+
+    def env_of(path: str, *way: str) -> dict[str, Any]:
+        document = openapi.find(path)
+        assert document is not None
+        found = msgspec.json.decode(document.body)
+        for step in way:
+            found = found[step]
+        shape = next(one for name, one in found.items() if name.endswith("Gadget"))
+        items: dict[str, Any] = shape["properties"]["spec"]["properties"]["env"]["items"]
+        return items
+
+    assert "properties" not in env_of("/openapi/v2", "definitions")
+    assert "properties" in env_of("/openapi/v3/apis/shapes.example.com/v1", "components", "schemas")

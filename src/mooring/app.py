@@ -52,6 +52,7 @@ from mooring.model.pool import Pool
 from mooring.model.submission import DEFAULT_CEILING
 from mooring.model.timeouts import Timeouts, assert_order
 from mooring.model.worker import Worker
+from mooring.planning.services.service import SCHEDULABLE
 
 NODE_COALESCE_SECONDS = 0.2
 
@@ -136,6 +137,7 @@ class Mooring:
         self.services = Services(
             client, self.fleet, given.documents, self._leads, self.switches.why_paused, clock, entropy
         )
+        self.reading.count_too(SCHEDULABLE, self.services.reading.unschedulable)
         self.warming = Warming(
             client, ledger, self.fleet, auditor, self.switches.why_paused, self._may_act, clock, entropy, timeouts
         )

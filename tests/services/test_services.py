@@ -54,9 +54,11 @@ def test_a_service_that_no_node_takes_is_refused_before_anything_is_applied():
         assert await objects(stage) == 0 and await stage.pods() == []
         writes = [call for call in replica.process.calls if call.method in ("POST", "PATCH", "PUT")]
         assert all(call.path.endswith("/managedservices/api/status") for call in writes)
+        assert replica.mooring.reading.invariant("schedulable").state == "broken"
         await carry_out(stage, status["fix"])
         served = await until_serving(stage, within=30)
         assert served["url"] == "http://api.runners.svc:8080"
+        assert replica.mooring.reading.invariant("schedulable").state == "holds"
 
     on_stage(scenario)
 

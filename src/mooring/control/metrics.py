@@ -23,3 +23,4 @@ WORKERS_UNHEALTHY = Gauge("mooring_workers_unhealthy", "Workers whose health che
 LEADING = Gauge("mooring_leading", "1 while this replica acts.")
 CACHE_OBJECTS = Gauge("mooring_cache_objects", "Objects in a cache.", ["resource"])
 CACHE_FRESH = Gauge("mooring_cache_fresh", "1 while a cache is synced and its watch is alive.", ["resource"])
+SERVICE_SERVING = Gauge("mooring_service_serving", "1 while a service serves, 0 in any other phase.", ["service"])

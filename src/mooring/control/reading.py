@@ -1,7 +1,7 @@
 """The read side: what api, pages and terminal may know, as plain structs of the contract."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
 
@@ -104,6 +104,7 @@ class ReadSide:
         self._quarantines = quarantines
         self._ledger = ledger
         self._switches = switches
+        self._counted_too: list[tuple[str, Callable[[], int]]] = []
 
     def pools(self) -> list[PoolReading]:
         """All pools, by namespace and name."""
@@ -157,9 +158,15 @@ class ReadSide:
             for name, node in sorted(self._fleet.nodes.items())
         ]
 
+    def count_too(self, rule: str, count: Callable[[], int]) -> None:
+        """Have what a part beside the pools finds broken counted with a rule that is judged at every look."""
+        self._counted_too.append((rule, count))
+
     def invariants(self) -> list[InvariantReading]:
         """All rules; those this build does not enforce say so."""
         broken_now = {"warm-floor": 0, "schedulable": 0}
+        for rule_id, count in self._counted_too:
+            broken_now[rule_id] += count()
         for pool in self._fleet.pools.values():
             for condition in pool.status.conditions:
                 if condition.type == "Ready" and condition.status == "False":

@@ -48,6 +48,11 @@ class ServiceReadSide:
         """One service, or `NotFound`."""
         return self._read(self._find(namespace, name))
 
+    def unschedulable(self) -> int:
+        """How many services no node takes."""
+        conditions = [one for service in self._watch.services.values() for one in service.status.conditions]
+        return sum(one.type == "Schedulable" and one.status == "False" for one in conditions)
+
     async def document(self, namespace: str, name: str) -> ApiDocument:
         """The document as the service gives it out now; `DocumentUnavailable` says why there is none."""
         answer = await self._ask(namespace, name)

@@ -9,6 +9,7 @@ import msgspec
 
 from mooring.clock import Clock
 from mooring.control.fleet import Fleet
+from mooring.control.metrics import SERVICE_SERVING
 from mooring.control.serving.applying import Applying
 from mooring.control.serving.evidence import EvidenceRoom
 from mooring.control.serving.watch import ServiceWatch
@@ -80,6 +81,7 @@ class ServiceReconciler:
         plan = plan_service(snapshot)
         if plan.apply is not None:
             plan = await self._apply(snapshot, plan)
+        SERVICE_SERVING.labels(key).set(plan.status.phase == "Serving")
         await self._write_status(service, plan.status)
         return plan.wake_at
 
@@ -180,3 +182,4 @@ class ServiceReconciler:
     def _forget(self, key: str) -> None:
         self._asked.pop(key, None)
         self._written.pop(key, None)
+        SERVICE_SERVING.remove(key)

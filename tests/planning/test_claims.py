@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from mooring.model.claim import Claim, ClaimState
 from mooring.model.timeouts import Timeouts
 from mooring.model.worker import Worker
-from mooring.planning.claims import ClaimsSnapshot, Remedy, plan_stamped_has_claim
+from mooring.planning.claims import ClaimsSnapshot, Remedy, plan_claim_alive, plan_stamped_has_claim
 from tests.planning.fleets import NOW, stamped
 
 TIMEOUTS = Timeouts()
@@ -76,3 +76,33 @@ def test_silence_of_the_worker_is_no_second_proof() -> None:
     snapshot = ClaimsSnapshot(NOW, (stamped(1),), (), TIMEOUTS, stamped_claims={"claim-1": NEVER_RAN})
     [act] = plan_stamped_has_claim(snapshot)
     assert not all(act.proofs)
+
+
+def given_back(behind: Claim, executing: bool | None = None, push: bool = True) -> bool:
+    """Whether the stamp of a worker that has not spoken counts as proven to be a leak."""
+    snapshot = ClaimsSnapshot(
+        NOW, (stamped(1),), (), TIMEOUTS, {"uid-1": executing}, {"claim-1": behind},
+        push_pools=frozenset({"runners/linux"} if push else ()),
+    )  # fmt: skip
+    [act] = plan_stamped_has_claim(snapshot)
+    return all(act.proofs)
+
+
+def test_where_workers_never_speak_the_holder_who_gave_it_back_is_the_second_proof() -> None:
+    assert given_back(RAN)
+    assert not given_back(RAN, executing=True)
+    assert not given_back(RAN, push=False), "a worker that polls may still be at work: only its own word counts"
+    assert not given_back(row(ClaimState.RELEASED, epoch=EPOCH + 1, running_at=ago(50))), "that was another session"
+    assert not given_back(row(ClaimState.EXPIRED, running_at=ago(50))), "nobody gave it back"
+
+
+@pytest.mark.parametrize(
+    ("hearing_seconds", "expires"), [(None, True), (3600, True), (61, True), (59, False), (0, False)]
+)
+def test_a_holder_who_could_not_be_heard_gets_a_whole_ttl_to_beat_again(
+    hearing_seconds: float | None, expires: bool
+) -> None:
+    silent = row(ClaimState.RUNNING, running_at=ago(300), heartbeat_at=ago(200))
+    since = None if hearing_seconds is None else ago(hearing_seconds)
+    snapshot = ClaimsSnapshot(NOW, (stamped(1),), (silent,), TIMEOUTS, hearing_since=since)
+    assert bool(plan_claim_alive(snapshot)) is expires

@@ -19,6 +19,7 @@ from mooring.api.server import ApiParts, build_api
 from mooring.app import Mooring, Surroundings
 from mooring.dashboard.live import LiveViews
 from mooring.dashboard.pages import build_pages
+from mooring.model.timeouts import Timeouts
 
 
 def configure_logs(level: str) -> None:
@@ -86,10 +87,15 @@ def api_parts(mooring: Mooring, given: Surroundings, hub: EventHub, access: Acce
 
 
 async def run_process(
-    given: Surroundings, access: Access, listener: socket.socket, stop: asyncio.Event, ready: Callable[[], None]
+    given: Surroundings,
+    access: Access,
+    listener: socket.socket,
+    stop: asyncio.Event,
+    ready: Callable[[], None],
+    timeouts: Timeouts = Timeouts(),
 ) -> None:
     """Run until `stop`; calls `ready` once the caches are synced."""
-    mooring = Mooring(given)
+    mooring = Mooring(given, timeouts)
     hub = EventHub(given.clock)
     mooring.subscribe(hub.publish)
     readings = Readings(mooring.reading, mooring.services.reading, mooring.warming.reading, mooring.submissions.reading)

@@ -20,6 +20,7 @@ from mooring.kube.kubeconfig import load_kubeconfig
 from mooring.ledger.postgres.database import DatabaseOptions
 from mooring.ledger.postgres.ledger import PostgresLedger
 from mooring.model.errors import Misconfigured
+from mooring.model.timeouts import Timeouts
 from mooring.settings import Settings, load_settings
 
 
@@ -29,10 +30,11 @@ def run_serve() -> None:
     if not settings.database:
         raise Misconfigured("MOORING_DATABASE is not set", fix="give the URL of a PostgreSQL database")
     configure_logs(settings.log_level)
-    asyncio.run(_serve(settings))
+    asyncio.run(serve(settings, Timeouts()))
 
 
-async def _serve(settings: Settings) -> None:
+async def serve(settings: Settings, timeouts: Timeouts) -> None:
+    """One replica, until told to stop."""
     clock, entropy = SystemClock(), Entropy()
     stop = stop_on_signals()
     async with AsyncExitStack() as stack:
@@ -55,14 +57,14 @@ async def _serve(settings: Settings) -> None:
             entropy,
             replica_name(settings.replica),
             minter,
-            PolledActivity(clock),
+            PolledActivity(clock, timeouts.worker_word),
             documents,
             HttpProbe(),
             address,
             settings.submission_ceiling,
             settings.worker_url,
         )
-        await run_process(given, access, listener, stop, lambda: _tell(address))
+        await run_process(given, access, listener, stop, lambda: _tell(address), timeouts)
 
 
 async def _client(stack: AsyncExitStack, settings: Settings, clock: Clock) -> KubeClient:

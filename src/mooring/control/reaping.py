@@ -106,6 +106,7 @@ class Reaping:
         self._rules = rules_of(timeouts)
         self._incarnation = ledger.incarnation.id
         self._highest_epoch = 0
+        self._hearing_since: datetime | None = None
         self._memories = {rule.id: _Memory() for rule in self._rules}
 
     async def run(self) -> None:
@@ -116,7 +117,10 @@ class Reaping:
                 try:
                     await self.tick()
                 except MooringError as error:
+                    self._hearing_since = None
                     log.warning("a round was skipped", error=error.message)
+            else:
+                self._hearing_since = None
             await self._clock.sleep(shortest)
 
     async def tick(self) -> None:
@@ -128,6 +132,7 @@ class Reaping:
         workers = tuple(worker for of_pool in self._fleet.worker_pools.values() for worker in of_pool.values())
         await self._observe_epochs(workers)
         live = await self._ledger.claims.live()
+        self._hearing_since = self._hearing_since or self._clock.now()
         snapshot = await self._look(workers, live)
         checks = []
         for rule in due:
@@ -160,6 +165,8 @@ class Reaping:
             timeouts=self._timeouts,
             nodes=self._fleet.nodes,
             unhealthy=self._health.failed(),
+            push_pools=frozenset(key for key, pool in self._fleet.pools.items() if pool.spec.dispatch == "Push"),
+            hearing_since=self._hearing_since,
         )
 
     async def _row(self, claim_id: str) -> Claim | None:

@@ -83,6 +83,8 @@ class ClaimsSnapshot:
     accounts: tuple[Account, ...] = ()
     nodes: Mapping[str, Node] = field(default_factory=dict)  # by name
     unhealthy: Mapping[str, WorkerHealth] = field(default_factory=dict)  # those whose checks failed, by pod uid
+    push_pools: frozenset[str] = frozenset()  # keys of pools whose workers never speak: their holders do
+    hearing_since: datetime | None = None  # from when on heartbeats could arrive without a gap
 
 
 def find_suspects(workers: Iterable[Worker], claims: Iterable[Claim]) -> list[Worker]:
@@ -124,10 +126,17 @@ def plan_stamped_has_claim(snapshot: ClaimsSnapshot) -> list[Act]:
 
 
 def _prove_idle(worker: Worker, snapshot: ClaimsSnapshot) -> str:
-    """Without a word of the worker's own: where nobody listens, nobody executes. Silence alone proves nothing."""
+    """Without a word of the worker's own: where nobody listens, nobody executes, and where only its holder could know,
+    the holder's word counts. Silence alone proves nothing."""
+    if snapshot.executing.get(worker.uid) is not None:
+        return ""
     health = snapshot.unhealthy.get(worker.uid)
-    if snapshot.executing.get(worker.uid) is None and health is not None and health.failed and health.last:
-        return health.summary if health.last.refused else ""
+    if health is not None and health.failed and health.last and health.last.refused:
+        return health.summary
+    if f"{worker.namespace}/{worker.pool}" in snapshot.push_pools and worker.stamp is not None:
+        row = snapshot.stamped_claims.get(worker.stamp.claim)
+        if row is not None and row.state is ClaimState.RELEASED and row.epoch == worker.stamp.epoch:
+            return "its holder gave it back, and nobody else gives it work"
     return ""
 
 
@@ -206,7 +215,10 @@ def plan_claim_alive(snapshot: ClaimsSnapshot) -> list[Act]:
     for claim in snapshot.claims:
         if claim.state is not ClaimState.RUNNING:
             continue
-        silent = _age(snapshot.now, claim.heartbeat_at or claim.running_at or claim.claimed_at)
+        last = claim.heartbeat_at or claim.running_at or claim.claimed_at
+        # While nobody could hear a heartbeat, its absence says nothing about the holder.
+        heard = max((at for at in (last, snapshot.hearing_since) if at is not None), default=None)
+        silent = _age(snapshot.now, heard)
         if silent <= claim.ttl_seconds:
             continue
         acts.append(

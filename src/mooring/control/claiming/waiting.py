@@ -21,6 +21,7 @@ from mooring.model.pool import Pool
 log = structlog.get_logger()
 
 REFRESH_SECONDS = 5.0
+RETRY_SECONDS = 0.5
 
 
 class Waiting:
@@ -95,6 +96,7 @@ class Waiting:
                 await self._serve(pool)
             except MooringError as error:
                 log.warning("a queue could not be served", pool=pool_key, error=error.message)
+                await self._clock.sleep(RETRY_SECONDS)  # the slot that was given back would wake us at once
 
     async def _serve(self, pool: Pool) -> None:
         while (place := self._ready.take(pool.key)) is not None:

@@ -42,6 +42,7 @@ from mooring.control.serving.document import Documents
 from mooring.control.serving.services import Services
 from mooring.control.submitting.submissions import Submissions
 from mooring.control.switches import Switches
+from mooring.control.trust import LedgerTrust
 from mooring.control.urgency import LEISURELY_SECONDS, SOON_SECONDS, changed_hands, told_only
 from mooring.control.warming.part import Warming
 from mooring.kube.client import KubeClient
@@ -92,8 +93,9 @@ class Mooring:
         self.reading = ReadSide(self.fleet, ledger, self.switches, self.quarantines, self.health)
         self.inspection = Inspection(self.fleet, ledger, self.reading, self.health, clock)
         self._auditor = auditor = Auditor(ledger, clock, entropy, given.replica_id, lambda: self.leadership.term)
+        trust = LedgerTrust(ledger.incarnation.id)
         self._guard = Guard(
-            client, ledger, self.fleet, self.switches, auditor, self._may_act, clock, timeouts.guard_period
+            client, ledger, self.fleet, self.switches, auditor, self._may_act, clock, timeouts.guard_period, trust
         )
         self._pools = PoolReconciler(
             client,
@@ -108,6 +110,7 @@ class Mooring:
             self._guard.ends,
             timeouts,
             given.worker_url,
+            trust,
         )
         self._ready = ReadyIndex(self.fleet, self.health.has_failed)
         stamper = Stamper(client, self.fleet, clock, self.switches.why_paused)
@@ -131,6 +134,7 @@ class Mooring:
             self._may_act,
             clock,
             timeouts,
+            trust,
         )
         self._housekeeping = Housekeeping(ledger, self._may_act, clock)
         self._pool_loop = ReconcileLoop("pools", self._pools.reconcile, self._may_act, clock, entropy)

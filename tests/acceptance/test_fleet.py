@@ -32,7 +32,7 @@ def seen(page: FleetPage, pool: OwnPool, count: int) -> None:
     lag = page.until(
         lambda: page.counts(pool.key).items() >= {"idle": count, "starting": 0}.items(), SEEN_SECONDS, f"{count} idle"
     )
-    print(f"{pool.up.arguments[-1]}: the page showed it {lag:.2f} s after the API")
+    print(f"{pool.up.arguments[1]}: the page showed it {lag:.2f} s after the API")
 
 
 def test_a_worker_killed_with_kubectl_is_replaced_and_the_page_shows_both(page: FleetPage, pool: OwnPool):

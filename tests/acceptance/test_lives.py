@@ -66,7 +66,7 @@ def story(cluster: str) -> Iterator[Story]:
     require_kubectl()
     if cluster == "kubernetes":
         require_kubernetes()
-    up = Up("--cluster", cluster)
+    up = Up("--cluster", cluster, "--no-traffic")
     try:
         yield _live_twice(up)
     finally:

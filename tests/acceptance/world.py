@@ -264,7 +264,7 @@ def shared_up(config: pytest.Config, cluster: str) -> Up:
     if cluster not in lives:
         if cluster == "kubernetes":
             require_kubernetes()
-        up = Up("--cluster", cluster)
+        up = Up("--cluster", cluster, "--no-traffic")
         config.add_cleanup(up.close)
         up.start()
         lives[cluster] = up

@@ -79,6 +79,8 @@ def test_the_document_names_every_route_of_the_contract(document: Any):
         "/v1/invariants",
         "/v1/invariants/{rule}/pause",
         "/v1/invariants/{rule}/resume",
+        "/v1/ledger",
+        "/v1/ledger/arm",
         "/v1/audit",
         "/v1/events",
         "/v1/pools/{namespace}/{name}/claims",

@@ -219,3 +219,29 @@ def test_a_stamp_with_an_epoch_that_the_ledger_never_issued_disarms_every_rule_t
             assert await _stamped(world) == {pod.metadata.name}
 
     play(scenario)
+
+
+def test_a_disarmed_ledger_holds_every_rule_and_says_so_until_somebody_arms_it():
+    async def scenario():
+        async with harbour() as world:
+            replica = world.start()
+            await world.pool(warm=2, max=2)
+            await world.until_idle(2)
+            world.words.otherwise = False
+            await _leak(world, 1)
+            await world.ledger.meta.observe_epoch(999_999, now=world.clock.now())
+            await world.clock.sleep(1200)
+            assert len(await _stamped(world)) == 1
+            reading = replica.mooring.reading
+            assert "not armed" in reading.invariant("stamped-has-claim").evidence["held"]
+            assert "not armed" in reading.rest
+            present = await world.ledger.meta.incarnation()
+            await world.ledger.meta.arm(present.id, actor="me", now=world.clock.now())
+
+            async def healed() -> bool:
+                return not await _stamped(world)
+
+            await world.until(healed, 200, "no stamps, without a restart")
+            assert reading.rest == ""
+
+    play(scenario)

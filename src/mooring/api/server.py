@@ -14,6 +14,7 @@ from litestar.openapi.spec import Components, SecurityScheme
 from litestar.types import ControllerRouterHandler, Message, Scope
 
 from mooring import __version__
+from mooring.api.arming import arm_ledger, read_ledger
 from mooring.api.auth import Access
 from mooring.api.claims import CLAIM_ROUTES
 from mooring.api.diagnosis import DIAGNOSIS_ROUTES
@@ -124,6 +125,8 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
             stream_events,
             pause_invariant,
             resume_invariant,
+            read_ledger,
+            arm_ledger,
             *pages.handlers,
         ],
         dependencies={**{name: constant(value) for name, value in provided.items()}, **pages.dependencies},

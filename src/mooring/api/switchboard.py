@@ -1,11 +1,12 @@
-"""Flipping kill switches with a trail: the one way for the API and for pages."""
+"""Flipping kill switches, and arming the ledger, with a trail: the one way for the API and for pages."""
 
 from mooring.api.events import EventHub
 from mooring.clock import Clock, Entropy
 from mooring.control.switches import Switches
 from mooring.ledger.port import Ledger
-from mooring.ledger.records import InvariantState
+from mooring.ledger.records import Incarnation, InvariantState
 from mooring.model.audit import AuditEntry, AuditOutcome, Subject
+from mooring.model.errors import Conflict
 
 
 class Switchboard:
@@ -30,14 +31,28 @@ class Switchboard:
         await self._record("resume", rule, actor, reason)
         return state
 
-    async def _record(self, action: str, rule: str, actor: str, reason: str) -> None:
+    async def incarnation(self) -> Incarnation:
+        """The ledger as it is now."""
+        return await self._ledger.meta.incarnation()
+
+    async def arm(self, incarnation: str, actor: str, reason: str) -> Incarnation:
+        """The ledger's rows are complete again, somebody says: what a restore had put to rest goes on."""
+        present = await self._ledger.meta.arm(incarnation, actor=actor, now=self._clock.now())
+        if present.id != incarnation:
+            raise Conflict(
+                f"the ledger is incarnation {present.id} now", fix="look at GET /v1/ledger, then arm that one"
+            )
+        await self._record("arm", incarnation, actor, reason, kind="Ledger")
+        return present
+
+    async def _record(self, action: str, rule: str, actor: str, reason: str, kind: str = "Invariant") -> None:
         entry = AuditEntry(
             id=self._entropy.uuid(),
             at=self._clock.now(),
             actor=actor,
             replica="",
             action=action,
-            subject=Subject("Invariant", "", rule),
+            subject=Subject(kind, "", rule),
             reason=reason,
             evidence={},
         )

@@ -52,6 +52,24 @@ async def _start_search(client: KubeClient, search: Search) -> None:
     await _ensure(client, SUBMISSIONS, body, search.namespace)
 
 
+async def start_busy_pools(client: KubeClient) -> None:
+    """The pools that the demo's traffic uses, apart from the quiet ones: one to connect to, one whose runners poll."""
+    await _ensure(client, NAMESPACES, {"metadata": {"name": "builds"}}, None)
+    await _ensure(client, WORKERPOOLS, _pool("builds", "previews", warm=4, most=8, reuse="Always"), "builds")
+    await _ensure(client, WORKERPOOLS, _runners("builds", "jobs", warm=2, most=4), "builds")
+
+
+def _runners(namespace: str, name: str, *, warm: int, most: int) -> dict[str, Any]:
+    """Workers that fetch a command, run it, and exit with it."""
+    body = _pool(namespace, name, warm=warm, most=most)
+    spec = body["spec"]
+    spec["template"]["spec"]["containers"][0]["command"] = [
+        *(sys.executable, "-m", "mooring.client.worker"),
+        *("--port", str(HEALTH_PORT)),
+    ]
+    return {**body, "spec": {**spec, "dispatch": "Poll", "serviceAccount": "PerWorker"}}
+
+
 async def _ensure(client: KubeClient, resource: Any, body: dict[str, Any], namespace: str | None) -> None:
     try:
         await client.create(resource, {"apiVersion": resource.api_version, "kind": resource.kind, **body}, namespace)

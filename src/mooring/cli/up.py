@@ -10,9 +10,11 @@ from pathlib import Path
 from mooring.api.auth import Access, load_token
 from mooring.api.hosting import bind
 from mooring.app import Surroundings
-from mooring.cli.demo import demo_nodes, start_demo
+from mooring.cli.demo import demo_nodes, start_busy_pools, start_demo
 from mooring.cli.installing import install_crds
 from mooring.cli.process import configure_logs, replica_name, run_process, stop_on_signals
+from mooring.cli.traffic import Traffic, running_traffic
+from mooring.client import AsyncMooring
 from mooring.clock import Clock, Entropy, SystemClock
 from mooring.control.claiming.activity import PolledActivity
 from mooring.control.claiming.minting import WebhookMinter
@@ -41,6 +43,7 @@ class UpOptions:
     state: Path
     kube_port: int
     demo: bool
+    traffic: bool
     cluster: str
     context: str
     database: str
@@ -71,6 +74,8 @@ async def _up(options: UpOptions) -> None:
         await install_crds(client, clock)
         if options.demo:
             await start_demo(client, state / "demo")
+        if options.traffic:
+            await start_busy_pools(client)
         minter = WebhookMinter()
         stack.push_async_callback(minter.close)
         documents = HttpDocuments()
@@ -95,6 +100,9 @@ async def _up(options: UpOptions) -> None:
             written.write_text(url + "\n")
             _tell(url, state, options.context)
 
+        if options.traffic:
+            traffic = Traffic(AsyncMooring(url, token), clock, entropy)
+            stop = await stack.enter_async_context(running_traffic(traffic, stop))
         await run_process(given, access, listener, stop, ready)
 
 

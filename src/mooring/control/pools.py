@@ -18,6 +18,7 @@ from mooring.control.metrics import POOL_WORKERS
 from mooring.control.overlay import Overlay
 from mooring.control.quarantine import Quarantines
 from mooring.control.retirement import WorkerRetirement
+from mooring.control.trust import LedgerTrust
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import ObjectNotFound
 from mooring.kube.resources import WORKERPOOLS
@@ -48,6 +49,7 @@ class _Held:
 
     readable: bool
     incarnation: str = ""
+    armed: bool = False
     by_pod: Mapping[str, int] = field(default_factory=dict)
     queued: int = 0
 
@@ -86,6 +88,7 @@ class PoolReconciler:
         ends: Callable[[str], tuple[ProtectionEnd, ...]],
         timeouts: Timeouts,
         worker_url: str,
+        trust: LedgerTrust,
     ) -> None:
         self._client = client
         self._ledger = ledger
@@ -95,6 +98,7 @@ class PoolReconciler:
         self._clock = clock
         self._entropy = entropy
         self._worker_url = worker_url
+        self._trust = trust
         self._is_paused = is_paused
         self._ends = ends
         self._overlay = Overlay(timeouts.overlay_expiry)
@@ -167,7 +171,7 @@ class PoolReconciler:
         except Unavailable as error:
             log.warning("the ledger is away: nothing is retired", pool=pool.key, error=error.message)
             return _Held(readable=False)
-        return _Held(True, found.incarnation if found.armed else "", found.held, found.queued)
+        return _Held(True, found.incarnation, found.armed, found.held, found.queued)
 
     def _world(self, held: _Held) -> World:
         nodes = self._fleet.nodes.values()
@@ -175,8 +179,9 @@ class PoolReconciler:
             caches_fresh=self._fleet.fresh,
             nodes_total=len(self._fleet.nodes),
             nodes_ready=sum(node.ready for node in nodes),
-            incarnation_expected=self._incarnation,
+            incarnation_expected=self._trust.expect(held.incarnation, held.armed),
             incarnation_seen=held.incarnation,
+            armed=held.armed,
             paused=self._is_paused(WARM_FLOOR),
         )
 

@@ -18,6 +18,7 @@ from mooring.control.fleet import Fleet
 from mooring.control.metrics import RAILS_HELD
 from mooring.control.shielding import Shields
 from mooring.control.switches import Switches
+from mooring.control.trust import LedgerTrust
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import KubeError, ObjectChanged, ObjectConflict, ObjectNotFound
 from mooring.ledger.port import Ledger
@@ -57,6 +58,7 @@ class Guard:
         may_act: Callable[[], bool],
         clock: Clock,
         period_seconds: float,
+        trust: LedgerTrust,
     ) -> None:
         self._ledger = ledger
         self._fleet = fleet
@@ -67,7 +69,7 @@ class Guard:
         self._period_seconds = period_seconds
         self._shields = Shields(client)
         self._announcer = Announcer(client, clock)
-        self._incarnation = ledger.incarnation.id
+        self._trust = trust
         self._sightings: Mapping[str, datetime] = {}
         self._announced: set[tuple[str, int]] = set()
         self._recorded_at = float("-inf")
@@ -218,8 +220,9 @@ class Guard:
             caches_fresh=self._fleet.fresh,
             nodes_total=len(self._fleet.nodes),
             nodes_ready=sum(node.ready for node in nodes),
-            incarnation_expected=self._incarnation,
-            incarnation_seen=holds.incarnation if holds.armed else "",
+            incarnation_expected=self._trust.expect(holds.incarnation, holds.armed),
+            incarnation_seen=holds.incarnation,
+            armed=holds.armed,
             paused=self._switches.why_paused(rule),
         )
 

@@ -162,6 +162,14 @@ class ReadSide:
         """Have what a part beside the pools finds broken counted with a rule that is judged at every look."""
         self._counted_too.append((rule, count))
 
+    @property
+    def rest(self) -> str:
+        """Why no rule takes the absence of a row for a proof; empty when they do."""
+        present = self._ledger.incarnation
+        if present.armed:
+            return ""
+        return f"the ledger is not armed: its rows may be incomplete ({present.cause.value.replace('_', ' ')})"
+
     def invariants(self) -> list[InvariantReading]:
         """All rules; those this build does not enforce say so."""
         broken_now = {"warm-floor": 0, "schedulable": 0}

@@ -14,6 +14,7 @@ from mooring.control.health import HealthChecks
 from mooring.control.metrics import RAILS_HELD
 from mooring.control.remedies import Remedies
 from mooring.control.switches import Switches
+from mooring.control.trust import LedgerTrust
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import KubeError, ObjectNotFound
 from mooring.kube.resources import PODS
@@ -92,6 +93,7 @@ class Reaping:
         may_act: Callable[[], bool],
         clock: Clock,
         timeouts: Timeouts,
+        trust: LedgerTrust,
     ) -> None:
         self._client = client
         self._ledger = ledger
@@ -104,7 +106,7 @@ class Reaping:
         self._clock = clock
         self._timeouts = timeouts
         self._rules = rules_of(timeouts)
-        self._incarnation = ledger.incarnation.id
+        self._trust = trust
         self._highest_epoch = 0
         self._hearing_since: datetime | None = None
         self._memories = {rule.id: _Memory() for rule in self._rules}
@@ -220,7 +222,8 @@ class Reaping:
             if await self._remedies.apply(act):
                 healed.append((now - verdict.sightings[act.key]).total_seconds())
         memory.sightings = verdict.sightings
-        evidence = {"subject": acts[0].subject.name, **acts[0].evidence} if acts else None
+        held = {"held": verdict.held[0].because} if verdict.held else {}
+        evidence = {"subject": acts[0].subject.name, **acts[0].evidence, **held} if acts else None
         return InvariantCheck(
             id=rule.id, at=now, broken=len(acts) - len(healed), found=found, healed=tuple(healed), evidence=evidence
         )
@@ -232,8 +235,9 @@ class Reaping:
                 caches_fresh=self._fleet.fresh,
                 nodes_total=len(self._fleet.nodes),
                 nodes_ready=sum(node.ready for node in nodes),
-                incarnation_expected=self._incarnation,
-                incarnation_seen=live.incarnation if live.armed else "",
+                incarnation_expected=self._trust.expect(live.incarnation, live.armed),
+                incarnation_seen=live.incarnation,
+                armed=live.armed,
                 paused=self._switches.why_paused(rule.id),
             )
         )

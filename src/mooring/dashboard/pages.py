@@ -71,7 +71,9 @@ async def claims_page(reading: ReadSide, selection: Selection) -> Response[str]:
 @get("/invariants", include_in_schema=False, sync_to_thread=False)
 def invariants_page(reading: ReadSide, selection: Selection) -> Response[str]:
     """The rules, whether they hold, and their switches."""
-    return page_response("invariants.html", rules=read_invariants(reading), selection=selection, here="invariants")
+    return page_response(
+        "invariants.html", rules=read_invariants(reading), rest=reading.rest, selection=selection, here="invariants"
+    )
 
 
 @get(["/claims.json", "/claims.csv"], include_in_schema=False)

@@ -149,7 +149,9 @@ def read_invariants(reading: ReadSide) -> Sequence[InvariantReading]:
 
 async def invariants_fragments(reading: ReadSide, selection: Selection) -> Fragments:
     """The live part of the invariants page."""
-    return {"invariants": render("_invariants.html", rules=read_invariants(reading), selection=selection)}
+    return {
+        "invariants": render("_invariants.html", rules=read_invariants(reading), rest=reading.rest, selection=selection)
+    }
 
 
 def render(template: str, **values: object) -> str:

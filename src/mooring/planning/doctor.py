@@ -141,7 +141,11 @@ def judge_ledger(incarnation: str, armed: bool, cause: str) -> Check:
         return Check("ledger", OK, f"the ledger answers; incarnation {incarnation} is armed", evidence)
     message = f"the ledger is incarnation {incarnation} ({cause}) and not armed: nothing is deleted for lack of a row"
     return Check(
-        "ledger", WARN, message, evidence, "see docs/ledger.md: compare its rows with the cluster, then arm it"
+        "ledger",
+        WARN,
+        message,
+        evidence,
+        "compare its claims with the cluster (docs/ledger.md), then: mooring arm --reason '...'",
     )
 
 

@@ -63,6 +63,7 @@ class World:
     nodes_ready: int
     incarnation_expected: str
     incarnation_seen: str  # empty: the ledger could not be read
+    armed: bool = True  # whether the absence of a row in it proves anything
     paused: str = ""  # why the rule is switched off; empty when it is on
 
 
@@ -79,6 +80,8 @@ def compute_brakes(world: World) -> tuple[str, ...]:
         brakes.append(f"none of {world.nodes_total} nodes is Ready")
     if not world.incarnation_seen:
         brakes.append("the ledger cannot be read")
+    elif not world.armed:
+        brakes.append("the ledger is not armed since it was restored: its claims may be incomplete")
     elif world.incarnation_seen != world.incarnation_expected:
         brakes.append("the ledger is another one than before (restored or replaced)")
     return tuple(brakes)

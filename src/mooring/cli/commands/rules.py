@@ -42,6 +42,21 @@ def resume(
 
 
 @app.command()
+def arm(
+    reason: Annotated[str, typer.Option("--reason", help="How you know; kept in the audit trail.")] = "",
+    url: Url = "",
+    token: Token = "",
+    state: State = None,
+) -> None:
+    """Declare the claims of a restored ledger complete, so that rules act again."""
+    from mooring.cli.arming import arm as arm_ledger
+    from mooring.cli.failures import guarded
+    from mooring.client.connection import find_endpoint
+
+    guarded(lambda: arm_ledger(reason, find_endpoint(url, token, state)))
+
+
+@app.command()
 def audit(
     limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many rows.")] = 50,
     actor: Annotated[str, typer.Option("--actor", help="Only by this actor.")] = "",

@@ -17,6 +17,9 @@ def up(
     demo: Annotated[
         bool | None, typer.Option("--demo/--no-demo", help="Start the demo fleet; off with --context unless asked for.")
     ] = None,
+    traffic: Annotated[
+        bool, typer.Option("--traffic/--no-traffic", help="Let pretend owners use two pools of the demo.")
+    ] = True,
     cluster: Annotated[
         str, typer.Option("--cluster", help="sandbox, or kubernetes for the real control plane.")
     ] = "sandbox",
@@ -28,7 +31,8 @@ def up(
     from mooring.cli.up import UpOptions, run_up
 
     with_demo = not context if demo is None else demo
-    guarded(lambda: run_up(UpOptions(port, state, kube_port, with_demo, cluster, context, database)))
+    with_traffic = traffic and with_demo and not context
+    guarded(lambda: run_up(UpOptions(port, state, kube_port, with_demo, with_traffic, cluster, context, database)))
 
 
 @app.command()

@@ -1,7 +1,7 @@
 """A harbour with a dataset: nodes that move, and a storage that counts who fetched what."""
 
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from mooring.kube.resources import JOBS, WARMUPS
 from mooring.kube.views import Job
 from mooring.model import names
 from mooring.sandbox.actors.drift import Drift
+from mooring.sandbox.faults import Rule
 from tests.scenarios.harbour import NAMESPACE, harbour
 
 
@@ -64,13 +65,12 @@ class World:
 
 
 @contextlib.asynccontextmanager
-async def dataset_world(nodes: int = 12, storage: Storage | None = None, seed: int = 1) -> AsyncIterator[World]:
-    """A control plane that runs, and no dataset yet."""
+async def dataset_world(
+    nodes: int = 12, storage: Storage | None = None, seed: int = 1, rules: Sequence[Rule] = ()
+) -> AsyncIterator[World]:
+    """A control plane that runs and suffers the rules, and no dataset yet."""
     source = storage or Storage()
     async with harbour(seed, nodes, source.script) as stage:
         drift = Drift(stage.client, stage.sandbox.fleet, stage.clock, stage.entropy)
-        stage.start()
+        stage.start(rules=rules)
         yield World(stage, source, drift, [])
-
-
-Scene = Callable[[World], Awaitable[None]]

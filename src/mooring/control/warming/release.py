@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from mooring.clock import Clock
 from mooring.control.auditing import DONE, Auditor, Result
@@ -15,7 +15,7 @@ from mooring.kube.resources import JOBS, NODES
 from mooring.model.audit import AuditOutcome, Subject
 from mooring.model.warmup import Release, Warmup
 from mooring.planning.actions import earliest
-from mooring.planning.rails import Held, World, apply_rails, compute_brakes
+from mooring.planning.rails import CONFIRM_SECONDS, Held, World, apply_rails, compute_brakes
 from mooring.planning.warmups.plan import WarmupPlan
 from mooring.planning.warmups.staleness import WARM_ON_LIVE_NODE, ReleaseJob, Staleness
 
@@ -82,7 +82,7 @@ class WarmRelease:
             error = await self._delete(warmup, act)
             if error:
                 errors.append(f"{act.job.name}: {error}")
-                wake_at = earliest(wake_at, now)
+                wake_at = earliest(wake_at, now + timedelta(seconds=CONFIRM_SECONDS))
             else:
                 deleted.append(act.job.name)
                 healed.append((now - verdict.sightings[act.key]).total_seconds())

@@ -1,0 +1,110 @@
+"""A dataset survives whoever warms it: crashes at every write, lost answers, lagging watches, refused deletes."""
+
+import pytest
+
+from mooring.kube.resources import JOBS
+from mooring.model import names
+from mooring.sandbox.faults import Answer, Crash, LagEvents, LoseAnswer, Rule
+from tests.scenarios.datasets import World, dataset_world
+from tests.scenarios.harbour import NAMESPACE, play
+
+WRITES = frozenset({"POST", "PATCH", "DELETE"})
+MOST_WRITES = 24  # more than the story has
+
+
+async def lose_one_node(world: World) -> None:
+    """Warm, lose a node, be warm again."""
+    await world.warmup(shards=3, propagationSeconds=0)
+    await world.until("Ready", within=300)
+    node = (await world.status())["shards"][1]["node"]
+    await world.stage.sandbox.fleet.remove_node(node)
+    await world.until("Stale", within=120)
+    await world.until("Ready", within=300)
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_crash_at_any_write_costs_nothing(moment):
+    def story(at: int) -> bool:
+        """Whether the crash came at all."""
+
+        async def scenario() -> bool:
+            crash = Rule(Crash(moment), methods=WRITES, nth=frozenset({at}))  # type: ignore[arg-type]
+            async with dataset_world(4, rules=[crash]) as world:
+
+                async def replace_the_dead() -> None:
+                    first = world.stage.replicas[0]
+                    while first.process.alive:
+                        await world.stage.clock.sleep(1)
+                    world.stage.start("b")
+
+                world.stage.enter(replace_the_dead())
+                await lose_one_node(world)
+                assert sorted(world.lost()) == ["0", "1", "1", "2"], f"a crash {moment} write {at}"
+                return not world.stage.replicas[0].process.alive
+
+        return bool(play(scenario))
+
+    crashes = [story(at) for at in range(1, MOST_WRITES, 3)]
+    assert crashes[:4] == [True] * 4 and crashes[-1] is False, "every write of the story was tried"
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_lost_answers_and_lagging_watches_make_no_job_twice(seed):
+    async def scenario():
+        rules = [
+            Rule(LoseAnswer(), methods=WRITES, probability=0.3),
+            Rule(LagEvents(5.0), resource="jobs"),
+            Rule(LagEvents(3.0), resource="warmups"),
+        ]
+        async with dataset_world(4, seed=seed, rules=rules) as world:
+            await lose_one_node(world)
+            assert sorted(world.lost()) == ["0", "1", "1", "2"]
+
+    play(scenario, seed)
+
+
+def test_a_delete_that_fails_is_told_as_partial_and_tried_again():
+    async def scenario():
+        refusal = Rule(Answer(500), methods=frozenset({"DELETE"}), resource="jobs", nth=frozenset({1}))
+        async with dataset_world(4, rules=[refusal]) as world:
+            await world.warmup(shards=2, propagationSeconds=0)
+            await world.until("Ready", within=120)
+            releases = []
+            for shard in (await world.status())["shards"]:
+                await world.stage.sandbox.fleet.remove_node(shard["node"])
+            await world.until("Stale", within=30)
+            while (status := await world.status())["phase"] != "Ready":
+                if status.get("release") and status["release"] not in releases:
+                    releases.append(status["release"])
+                await world.stage.clock.sleep(0.5)
+            assert [release["status"] for release in releases] == ["partial", "ok"]
+            first = releases[0]
+            assert len(first["deleted"]) == 1 and len(first["errors"]) == 1
+            assert first["errors"][0].startswith("warm-core-nt") and "failed" in first["errors"][0]
+
+    play(scenario)
+
+
+def test_jobs_of_an_older_tool_are_healed_when_their_nodes_are_gone():
+    async def scenario():
+        async with dataset_world(3) as world:
+
+            async def older_job(name: str, **pod: object) -> None:
+                container = {"name": "main", "image": "old"}
+                template = {"spec": {"containers": [container], "restartPolicy": "Never", **pod}}
+                meta = {"name": name, "labels": {names.DATASET: "core_nt"}}
+                body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": {"template": template}}
+                await world.stage.client.create(JOBS, body, NAMESPACE)
+
+            await older_job("old-gone", nodeName="node-long-gone")
+            await older_job("old-hostname", nodeSelector={"kubernetes.io/hostname": "node-long-gone"})
+            await older_job("old-live", nodeSelector={"kubernetes.io/hostname": "node-1"})
+            await older_job("old-unpinned")
+            await world.warmup(shards=3, propagationSeconds=0)
+            await world.until("Ready", within=120)
+            await world.stage.clock.sleep(30)
+            left = {job.metadata.name for job in await world.jobs()}
+            assert {name for name in left if name.startswith("old-")} == {"old-live", "old-unpinned"}
+            assert (await world.status())["release"]["deleted"] == ["old-gone", "old-hostname"]
+
+    play(scenario)

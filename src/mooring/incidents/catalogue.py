@@ -4,6 +4,7 @@ from difflib import get_close_matches
 
 from mooring.incidents.control_plane_failover import ControlPlaneFailover
 from mooring.incidents.drift_roll import DriftRoll
+from mooring.incidents.half_finished_submit import HalfFinishedSubmit
 from mooring.incidents.incident import Incident
 from mooring.incidents.leaked_stamps import LeakedStamps
 from mooring.incidents.node_rotation import NodeRotation
@@ -18,6 +19,7 @@ INCIDENTS: tuple[Incident, ...] = (
     NodeRotation(),
     PermissionLag(),
     UnschedulableService(),
+    HalfFinishedSubmit(),
 )
 EVERY = "all"
 

@@ -24,6 +24,7 @@ from mooring.planning.submissions.status import Standing
 LOOK_SECONDS = 5.0
 LEASE_RETRY_SECONDS = (0.2, 1.0)
 LEFTOVER_RETRY_SECONDS = 1.0
+STUCK_RETRY_SECONDS = 30.0  # a switch is off, or a Job is too young
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,8 @@ class Admitting:
         if declined is not None:
             return declined
         if cleared.in_the_way:
-            return self._wait((*gates, ceiling), cleared.why or "leftover Jobs are going", LEFTOVER_RETRY_SECONDS)
+            seconds = LEFTOVER_RETRY_SECONDS if cleared.moving else STUCK_RETRY_SECONDS
+            return self._wait((*gates, ceiling), cleared.why or "leftover Jobs are going", seconds)
         return Decision(Standing(Phase.SUBMITTING, "admitted", (*gates, ceiling), spec_hash=spec_hash(spec)))
 
     async def sweep(self, view: Submission) -> Cleared | None:

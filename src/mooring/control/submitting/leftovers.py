@@ -40,6 +40,7 @@ class Cleared:
     first: str = ""  # one of the leftovers, as evidence
     healed_seconds: tuple[float, ...] = ()
     wake_at: datetime | None = None
+    moving: bool = False  # whether something is going, or about to: worth a look soon
 
 
 @dataclass(slots=True)
@@ -98,6 +99,7 @@ class Leftovers:
             first=plan.acts[0].job.name if plan.acts else "",
             healed_seconds=tuple((now - verdict.sightings[act.key]).total_seconds() for act in healed),
             wake_at=verdict.wake_at,
+            moving=bool(healed or going or verdict.wake_at) or any(job.terminating for job in jobs),
         )
 
     def _brakes(self) -> tuple[str, ...]:

@@ -41,10 +41,12 @@ def test_a_session_its_heartbeat_its_end_and_its_result(dock, ours):
     made = claim(ours, pool, payload={"task": 1}, ttlSeconds=30)
     session = worker.request("POST", "/v1/dispatch", body={"wait": 5, "state": "idle"})
     expected = {"claim": made["id"], "epoch": made["epoch"], "owner": "acme"}
-    assert session == {**expected, "payload": {"task": 1}, "ttlSeconds": 30}
+    until = made["protectedUntil"]
+    assert until and session == {**expected, "payload": {"task": 1}, "ttlSeconds": 30, "protectedUntil": until}
     assert worker.request("POST", "/v1/dispatch", body={"state": "executing"}) is None
     own = {"claim": made["id"], "epoch": made["epoch"]}
-    assert worker.request("POST", "/v1/dispatch/heartbeat", body=own)["claim"] == made["id"]
+    beaten = worker.request("POST", "/v1/dispatch/heartbeat", body=own)
+    assert (beaten["claim"], beaten["protectedUntil"]) == (made["id"], until)
     assert status_of(worker, "/v1/dispatch/heartbeat", {**own, "epoch": 0}) == (409, "stale_epoch")
     with pytest.raises(RemoteError) as raised:
         ours.get(f"/v1/claims/{made['id']}/result")

@@ -47,3 +47,11 @@ def test_without_closed_nodes_a_pod_is_as_its_template_says_and_the_hash_never_d
     avoiding = worker_manifest(pool(), "linux-0", Placed(avoid=("node-1",)), "ledger")
     hashes = {pod["metadata"]["annotations"][names.SPEC_HASH] for pod in (made, avoiding)}
     assert hashes == {spec_hash(pool())}
+
+
+def test_every_worker_has_the_grace_of_its_pool_whatever_its_template_says():
+    template = {"spec": {"terminationGracePeriodSeconds": 5, "containers": [{"name": "main", "image": "worker"}]}}
+    made = worker_manifest(pool(template=template), "linux-0", Placed(), "ledger")
+    assert made["spec"]["terminationGracePeriodSeconds"] == 600
+    longer = worker_manifest(pool(protection={"graceSeconds": 1200}), "linux-0", Placed(), "ledger")
+    assert longer["spec"]["terminationGracePeriodSeconds"] == 1200

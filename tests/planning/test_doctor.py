@@ -10,6 +10,7 @@ from mooring.kube.crds import load_crds
 from mooring.model.node import Quarantine
 from mooring.model.why import Condition
 from mooring.planning import doctor
+from mooring.planning.budgets import AbandonedBudget
 from tests.planning.fleets import NOW, pool, terminating, worker
 
 CRD = load_crds()[0]
@@ -125,9 +126,10 @@ def test_leftovers_are_told_only_when_reaping_had_its_time():
 
 
 def test_budgets_of_pools_that_are_gone_warn():
-    budgets = [("runners", "b", "linux"), ("runners", "c", "gone")]
-    check = doctor.judge_budgets(budgets, frozenset({"runners/linux"}))
-    assert check.status == "warn" and check.evidence == {"budgets": ["runners/c"]}
+    check = doctor.judge_budgets([AbandonedBudget("runners", "c", "its pool runners/gone no longer exists")])
+    assert check.status == "warn" and check.evidence == {"runners/c": "its pool runners/gone no longer exists"}
+    assert check.fix == "kubectl -n runners delete poddisruptionbudget c"
+    assert doctor.judge_budgets([]).status == "ok"
 
 
 def test_services_and_warmups_speak_for_themselves():

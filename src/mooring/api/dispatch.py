@@ -38,6 +38,7 @@ class Session(msgspec.Struct, frozen=True, rename="camel"):
     owner: str
     payload: dict[str, Any] | None
     ttl_seconds: int
+    protected_until: datetime | None  # from then on its node may be drained under it
 
 
 class SessionBeat(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -130,7 +131,7 @@ DISPATCH_ROUTES = [poll_dispatch, beat_session, end_session, get_result]
 
 
 def _session(claim: Claim) -> Session:
-    return Session(claim.id, claim.epoch, claim.owner, claim.payload, claim.ttl_seconds)
+    return Session(claim.id, claim.epoch, claim.owner, claim.payload, claim.ttl_seconds, claim.protected_until)
 
 
 async def _identify(request: Request[Any, Any, Any], identity: WorkerIdentity) -> Worker:

@@ -11,6 +11,7 @@ from typing import Any
 import structlog
 
 from mooring.clock import Clock
+from mooring.control.budgets import budget_from_view
 from mooring.control.fleet import Fleet
 from mooring.control.leadership import Leadership
 from mooring.control.permissions import CLUSTER_RULES, OPTIONAL
@@ -27,6 +28,7 @@ from mooring.model import names
 from mooring.model.checkup import Check, CheckStatus, Checkup
 from mooring.model.errors import MooringError
 from mooring.planning import doctor as judge
+from mooring.planning.budgets import find_abandoned_budgets
 
 log = structlog.get_logger()
 
@@ -206,10 +208,9 @@ class Doctor:
 
     async def _budgets(self) -> Iterable[Check]:
         listing = await self._patient.client.list(BUDGETS, label_selector=names.POOL)
-        budgets = [
-            (one.metadata.namespace, one.metadata.name, one.metadata.labels[names.POOL]) for one in listing.items
-        ]
-        return (judge.judge_budgets(budgets, frozenset(self._patient.fleet.pools)),)
+        budgets = [budget_from_view(one) for one in listing.items]
+        ledger = self._patient.ledger.incarnation.id
+        return (judge.judge_budgets(find_abandoned_budgets(budgets, self._patient.fleet.pools, ledger)),)
 
     async def _phases(self, noun: str, resource: Resource[Any]) -> Iterable[Check]:
         try:

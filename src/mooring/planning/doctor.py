@@ -1,6 +1,6 @@
 """The judgement behind `mooring doctor`: from facts that were read to lines of ok, warn, fail and unknown."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -10,6 +10,7 @@ from mooring.model.checkup import Check, CheckStatus
 from mooring.model.node import Quarantine
 from mooring.model.pool import Pool, find_problems
 from mooring.model.worker import Worker
+from mooring.planning.budgets import AbandonedBudget
 
 OK, WARN, FAIL, UNKNOWN = CheckStatus.OK, CheckStatus.WARN, CheckStatus.FAIL, CheckStatus.UNKNOWN
 
@@ -275,15 +276,13 @@ def judge_leftovers(
     return Check("leftovers", WARN, message, evidence, "mooring audit shows why they were not removed")
 
 
-def judge_budgets(budgets: Iterable[tuple[str, str, str]], pools: frozenset[str]) -> Check:
-    """Disruption budgets (namespace, name, pool) whose pool is gone: they block drains for nobody."""
-    orphans = [(namespace, name) for namespace, name, pool in budgets if f"{namespace}/{pool}" not in pools]
-    if not orphans:
-        return Check("budgets", OK, "every disruption budget has its pool")
-    namespace, name = orphans[0]
-    evidence = {"budgets": [f"{space}/{one}" for space, one in orphans[:_MOST_SHOWN]]}
-    fix = f"kubectl -n {namespace} delete poddisruptionbudget {name}"
-    return Check("budgets", WARN, f"{len(orphans)} disruption budget(s) of pools that are gone", evidence, fix)
+def judge_budgets(abandoned: Sequence[AbandonedBudget]) -> Check:
+    """Disruption budgets whose pool or control plane is gone: they block drains for nobody."""
+    if not abandoned:
+        return Check("budgets", OK, "every disruption budget has its pool and its control plane")
+    evidence = {f"{one.namespace}/{one.name}": one.because for one in abandoned[:_MOST_SHOWN]}
+    message = f"{len(abandoned)} disruption budget(s) that nobody looks after"
+    return Check("budgets", WARN, message, evidence, abandoned[0].fix)
 
 
 def judge_phases(noun: str, found: Iterable[Mapping[str, Any]]) -> tuple[Check, ...]:

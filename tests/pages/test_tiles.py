@@ -3,13 +3,14 @@
 import gzip
 import re
 import time
+from datetime import timedelta
 
 import pytest
 
 from mooring.dashboard.shapes import COLUMNS, SHAPES
 from mooring.dashboard.tiles import plan_tiles, render_tile
 from mooring.model.worker import WorkerState
-from tests.pages.readings import node, worker
+from tests.pages.readings import NOON, node, worker
 
 HOSTILE = "<script>alert('x')</script>&\"'"
 
@@ -97,3 +98,13 @@ def test_five_thousand_workers_are_drawn_in_milliseconds():
     assert min(measured) < 0.25
     assert len(html) < 250_000
     assert packed < 40_000
+
+
+def test_a_node_tells_until_when_its_workers_can_hold_it():
+    busy = worker("a", state="draining", protected=True, protected_until=NOON + timedelta(minutes=50))
+    tile = plan_tiles([node("work-01", draining="the node is cordoned")], [busy, worker("b")])[0]
+    assert tile.note == "the node is cordoned, held until 12:50Z"
+
+
+def test_a_box_leads_to_the_page_of_its_node():
+    assert '<a href="/nodes/work-01">work-01</a>' in render_tile(plan_tiles([node("work-01")], [])[0])

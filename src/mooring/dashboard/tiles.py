@@ -52,7 +52,13 @@ def _node_tile(node: NodeReading, workers: list[WorkerReading]) -> Tile:
         kind, note = "system", "system node"
     else:
         kind, note = "open", f"{len(workers)} worker{'s' if len(workers) != 1 else ''}"
-    return Tile(node.name, node.name, note, kind, tuple(workers))
+    return Tile(node.name, node.name, f"{note}{_held_until(workers)}", kind, tuple(workers))
+
+
+def _held_until(workers: Sequence[WorkerReading]) -> str:
+    """How long the workers of a node can keep it from going."""
+    ends = [worker.protected_until for worker in workers if worker.protected and worker.protected_until]
+    return f", held until {max(ends):%H:%MZ}" if ends else ""
 
 
 def render_tile(tile: Tile) -> str:

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tests.acceptance.world import Up, shared_up
+from tests.acceptance.world import Up, shared_up, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.kubernetes]
 
@@ -35,6 +35,9 @@ def test_a_real_api_server_counts_no_write_of_a_settled_fleet(request: pytest.Fi
     up = shared_up(request.config, "kubernetes")
     up.until_settled("runners/linux", 8)
     up.until_settled("queries/duck", 4)
+    until(
+        lambda: all(one["phase"] == "Succeeded" for one in up.get("/v1/submissions")["items"]), 90, "the search is over"
+    )
     time.sleep(2)
     before = versions(up), writes(up)
     assert len(before[0]) > 14 and before[1], "the fleet and its creates were seen"

@@ -1,7 +1,5 @@
 """What people ask of a Warmup: a forced re-warm, a closed circuit. The wish is written on the object, so it lasts."""
 
-from datetime import datetime
-
 import msgspec
 
 from mooring.clock import Entropy
@@ -17,11 +15,10 @@ from mooring.model.warmup import Warmup
 
 
 class Asked(msgspec.Struct, frozen=True, rename="camel"):
-    """What was written down. `state` is pending, fired or done."""
+    """What was written down: pending, until the status of the Warmup names the id."""
 
     id: str
-    state: str
-    fired_at: datetime | None = None
+    state: str = "pending"
 
 
 class WarmupRequests:
@@ -38,17 +35,17 @@ class WarmupRequests:
         warmup = find_warmup(self._watch, namespace, name)
         fired = warmup.round
         if warmup.rewarm_request and warmup.rewarm_request != fired:
-            return Asked(warmup.rewarm_request, "pending")
+            return Asked(warmup.rewarm_request)
         request = self._entropy.uuid()
         await self._annotate(warmup, names.REWARM, request, "rewarm", actor, reason)
-        return Asked(request, "pending")
+        return Asked(request)
 
     async def close_circuit(self, namespace: str, name: str, *, actor: str, reason: str) -> Asked:
         """Try again now."""
         warmup = find_warmup(self._watch, namespace, name)
         request = self._entropy.uuid()
         await self._annotate(warmup, names.CLOSE_CIRCUIT, request, "close-circuit", actor, reason)
-        return Asked(request, "pending")
+        return Asked(request)
 
     async def _annotate(self, warmup: Warmup, key: str, value: str, action: str, actor: str, reason: str) -> None:
         async def write() -> Result:

@@ -45,7 +45,7 @@ class Stage:
 
 
 @contextlib.asynccontextmanager
-async def staged(workers: int, raw_pods: int) -> AsyncIterator[Stage]:
+async def staged(workers: int, raw_pods: int, *, budget: bool) -> AsyncIterator[Stage]:
     """Everything ready and quiet."""
     entropy = Entropy()
     async with contextlib.AsyncExitStack() as stack:
@@ -65,7 +65,7 @@ async def staged(workers: int, raw_pods: int) -> AsyncIterator[Stage]:
         options = LocalOptions(nodes=nodes, runtime="simulated")
         async with kubernetes_nodes(plane, root / "nodes", CLOCK, entropy, options):
             names = await _make_raw_pods(client, raw_pods)
-            await _make_pool(client, workers)
+            await _make_pool(client, workers, budget)
             serving = _serving(plane.kubeconfig, url, root / "state", port)
             pid = await stack.enter_async_context(serving)
             await _until_warm(client, workers)
@@ -83,8 +83,15 @@ async def _make_raw_pods(client: KubeClient, count: int) -> list[str]:
     return names
 
 
-async def _make_pool(client: KubeClient, workers: int) -> None:
-    spec = {"warm": workers, "max": workers, "reuse": "Always", "idleSeconds": 86_400, "template": TEMPLATE}
+async def _make_pool(client: KubeClient, workers: int, budget: bool) -> None:
+    spec = {
+        "warm": workers,
+        "max": workers,
+        "reuse": "Always",
+        "idleSeconds": 86_400,
+        "protection": {"budget": budget},
+        "template": TEMPLATE,
+    }
     await client.create(WORKERPOOLS, {"metadata": {"name": POOL}, "spec": spec}, NAMESPACE)
 
 

@@ -47,6 +47,7 @@ from mooring.ledger.port import Ledger
 from mooring.model.errors import MooringError
 
 MAX_BODY_BYTES = 1_000_000
+NEVER_COMPRESSED = ["/v1/events", "/stream", "^/v1/claims/", "^/v1/pools/.+/claims$"]  # streams, and single claims
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,7 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
         before_request=parts.access.check,
         before_send=[forbid_guessing],
         request_max_body_size=MAX_BODY_BYTES,
-        compression_config=CompressionConfig(backend="gzip", minimum_size=1_000, exclude=["/v1/events", "/stream"]),
+        compression_config=CompressionConfig(backend="gzip", minimum_size=1_000, exclude=NEVER_COMPRESSED),
         openapi_config=_openapi(),
         logging_config=None,
         debug=False,

@@ -67,8 +67,11 @@ def test_a_wrong_value_in_a_query_is_refused_and_its_name_is_told(api: httpx.Cli
         ({"owner": "not a label!"}, "owner"),
         ({"owner": ""}, "owner"),
         ({"owner": "<script>"}, "owner"),
+        ({"owner": "two\nlines"}, "owner"),
+        ({"owner": "x" * 300}, "owner"),
         ({}, "owner"),
         ({"owner": "me", "ttlSeconds": 0}, "ttlSeconds"),
+        ({"owner": "me", "ttlSeconds": -5}, "ttlSeconds"),
         ({"owner": "me", "ttlSeconds": HUGE}, "ttlSeconds"),
         ({"owner": "me", "wait": -1}, "wait"),
         ({"owner": "me", "priority": HUGE}, "priority"),
@@ -79,9 +82,16 @@ def test_a_wrong_value_in_a_query_is_refused_and_its_name_is_told(api: httpx.Cli
     ],
     ids=str,
 )
-def test_a_wrong_claim_is_refused_and_the_field_is_told(api: httpx.Client, body: object, field: str):
+def test_a_wrong_claim_is_refused_the_field_is_told_and_no_row_is_left(api: httpx.Client, body: object, field: str):
+    before = api.get("/v1/claims?limit=1").json()["total"]
     told = refusal(api.post("/v1/pools/runners/linux/claims", json=body), 400, "invalid_input")
     assert field in f"{told['message']} {told['detail']}"
+    assert api.get("/v1/claims?limit=1").json()["total"] == before
+
+
+def test_a_claim_that_is_nobody_s_can_neither_be_kept_alive_nor_released(api: httpx.Client):
+    refusal(api.post("/v1/claims/somebody-else/heartbeat", json={"epoch": 1}), 404, "not_found")
+    refusal(api.delete("/v1/claims/somebody-else"), 404, "not_found")
 
 
 def test_epochs_that_no_database_holds_are_refused(api: httpx.Client):

@@ -13,6 +13,8 @@ from mooring.client.errors import Unreachable, read_error
 from mooring.model.errors import InvalidInput, Misconfigured
 
 STATE_FOLDER = Path(".state")
+IN_CLUSTER_URL = "http://mooring.mooring.svc"
+ACCOUNT_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +26,12 @@ class Endpoint:
 
 
 def find_endpoint(url: str = "", token: str = "", state: Path | None = None) -> Endpoint:
-    """From arguments, then `MOORING_URL` and `MOORING_TOKEN`, then the state folder of a local `mooring up`."""
+    """From arguments, then `MOORING_URL` and `MOORING_TOKEN`, then the state folder of a local `mooring up`.
+
+    In a pod, without any of these, the address is that of the Service that `mooring install` makes.
+    """
     folder = state or Path(os.environ.get("MOORING_STATE", "") or STATE_FOLDER)
-    url = url or os.environ.get("MOORING_URL", "") or _first_line(folder / "url")
+    url = url or os.environ.get("MOORING_URL", "") or _first_line(folder / "url") or _service()
     token = token or os.environ.get("MOORING_TOKEN", "") or _first_line(folder / "token")
     if not url:
         raise Misconfigured(
@@ -47,6 +52,11 @@ def check_endpoint(endpoint: Endpoint) -> Endpoint:
     if not (endpoint.token.isascii() and endpoint.token.isprintable()):
         raise InvalidInput("token", "...", "printable ASCII characters on one line")
     return endpoint
+
+
+def _service() -> str:
+    """A pod is known by its service account; its cluster's name service finds the rest."""
+    return IN_CLUSTER_URL if ACCOUNT_TOKEN.exists() else ""
 
 
 def _first_line(path: Path) -> str:

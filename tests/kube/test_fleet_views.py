@@ -11,6 +11,7 @@ from mooring.kube.crds import load_crds
 from mooring.kube.resources import MANAGEDSERVICES, SUBMISSIONS, WARMUPS, WORKERPOOLS, Resource
 
 CRDS = {crd["spec"]["names"]["plural"]: crd for crd in load_crds()}
+OPEN = "x-kubernetes-preserve-unknown-fields"
 STANDARD = {"apiVersion", "kind", "metadata", "(defects)"}
 
 
@@ -24,7 +25,8 @@ def view_in(annotation: Any) -> type[msgspec.Struct] | None:
 def differences(place: str, schema: dict[str, Any], view: type[msgspec.Struct]) -> Iterator[str]:
     properties = {**schema.get("properties", {}), **schema.get("items", {}).get("properties", {})}
     fields = {field.encode_name: field for field in msgspec.structs.fields(view)}
-    for name in (properties.keys() ^ fields.keys()) - STANDARD:
+    takes_more = schema.get(OPEN) or schema.get("items", {}).get(OPEN)  # what it does not name it keeps all the same
+    for name in (properties.keys() ^ fields.keys()) - STANDARD - (fields.keys() if takes_more else set()):
         yield f"{place}.{name} is only in the {'CRD' if name in properties else 'view'}"
     for name in (properties.keys() & fields.keys()) - STANDARD:
         default, inner = properties[name].get("default", {}), view_in(fields[name].type)

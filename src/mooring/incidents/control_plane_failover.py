@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mooring.incidents.incident import Figures, Incident
 from mooring.incidents.replica import Replica
 from mooring.incidents.stage import NAMESPACE, Stage
-from mooring.kube.errors import EvictionBlocked
+from mooring.kube.errors import EvictionBlocked, ObjectConflict, ObjectNotFound
 from mooring.kube.views import Pod
 from mooring.model import names
 from mooring.model.claim import Claim
@@ -156,7 +156,7 @@ async def _figures(stage: Stage, crew: Crew, healed: float | None, patches: int)
 
 
 async def _evicted(stage: Stage, claims: list[Claim]) -> int:
-    """How many of their workers a drain would take away."""
+    """How many of their workers a drain takes away, or finds gone."""
     count = 0
     for claim in claims:
         assert claim.pod_name is not None and claim.pod_uid is not None
@@ -164,6 +164,8 @@ async def _evicted(stage: Stage, claims: list[Claim]) -> int:
             await stage.client.evict(claim.pod_name, NAMESPACE, uid=claim.pod_uid)
         except EvictionBlocked:
             continue
+        except (ObjectNotFound, ObjectConflict):
+            pass  # the rules between stamps and claims have replaced it meanwhile
         count += 1
     return count
 

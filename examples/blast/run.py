@@ -68,7 +68,7 @@ def wait_until_done(mooring: Connection, name: str, seconds: float, tell: Callab
     """Until the finalizer has merged the reports."""
 
     def look() -> str:
-        seen = mooring.get(f"/v1/submissions/{NAMESPACE}/{name}")
+        seen = mooring.get(f"/v1/submissions/{NAMESPACE}/{name}")["status"]
         tell(f"{name}: {seen['phase']}, {seen['jobs']['succeeded']}/{seen['jobs']['total']} Jobs")
         if seen["phase"] in ("Failed", "Refused"):
             raise SystemExit(f"{name}: {seen['message']}\n{seen['failure']}")

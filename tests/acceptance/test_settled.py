@@ -36,7 +36,9 @@ def test_a_real_api_server_counts_no_write_of_a_settled_fleet(request: pytest.Fi
     up.until_settled("runners/linux", 8)
     up.until_settled("queries/duck", 4)
     until(
-        lambda: all(one["phase"] == "Succeeded" for one in up.get("/v1/submissions")["items"]), 90, "the search is over"
+        lambda: all(one["status"]["phase"] == "Succeeded" for one in up.get("/v1/submissions")["items"]),
+        90,
+        "the search is over",
     )
     time.sleep(2)
     before = versions(up), writes(up)

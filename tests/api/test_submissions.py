@@ -35,7 +35,7 @@ def order(key: str, **changes: Any) -> dict[str, Any]:
 def ended(api: httpx.Client, name: str, within: float = 60) -> dict[str, Any]:
     def look() -> dict[str, Any] | None:
         found: dict[str, Any] = api.get(f"/v1/submissions/default/{name}").json()
-        return found if found.get("phase") in ("Succeeded", "Failed", "Refused") else None
+        return found if found["status"]["phase"] in ("Succeeded", "Failed", "Refused") else None
 
     return until(look, within, f"{name} ends")
 
@@ -43,13 +43,13 @@ def ended(api: httpx.Client, name: str, within: float = 60) -> dict[str, Any]:
 def test_a_submission_is_accepted_runs_and_is_the_same_when_it_is_sent_again(api: httpx.Client):
     body = order("api-1", args=["-c", "print('hello')"], setup={}, finalizer={})
     first = api.post("/v1/submissions", json=body)
-    assert first.status_code == 201 and first.json()["phase"] == "Pending"
+    assert first.status_code == 201 and first.json()["status"]["phase"] == "Pending"
     again = api.post("/v1/submissions", json=body)
     assert again.status_code == 200 and again.json()["name"] == first.json()["name"]
     other = api.post("/v1/submissions", json={**body, "program": "ls"})
     assert (other.status_code, other.json()["code"]) == (409, "key_reused")
     done = ended(api, first.json()["name"])
-    assert done["phase"] == "Succeeded" and done["jobs"]["succeeded"] == 3
+    assert done["status"]["phase"] == "Succeeded" and done["status"]["jobs"]["succeeded"] == 3
     log = api.get("/v1/submissions/default/api-1/logs", params={"step": "batch-0"})
     assert log.json()["lines"] == ["hello"]
     assert [one["key"] for one in api.get("/v1/submissions").json()["items"]].count("api-1") == 1
@@ -67,7 +67,7 @@ def test_a_quote_in_outfmt_is_a_400_that_names_field_value_and_form(api: httpx.C
 def test_a_failure_carries_pod_container_exit_code_and_log_lines(api: httpx.Client):
     code = "import sys; print('no such database', file=sys.stderr); sys.exit(9)"
     made = api.post("/v1/submissions", json=order("api-3", args=["-c", code], retry={"attempts": 1})).json()
-    failure = ended(api, made["name"])["failure"]
+    failure = ended(api, made["name"])["status"]["failure"]
     assert failure["exitCode"] == 9 and failure["container"] == "main"
     assert failure["pod"].startswith(made["name"]) and failure["logs"] == ["no such database"]
 
@@ -78,7 +78,7 @@ def test_a_slow_login_is_ridden_out_without_a_shell(api: httpx.Client, tmp_path:
     slow = f"import os, sys; open({str(attempts)!r}, 'a').write('x'); sys.exit(os.path.getsize({str(attempts)!r}) < 3)"
     login = {"command": ["python3", "-c", slow], "delaySeconds": 1}
     made = api.post("/v1/submissions", json=order("api-4", args=["-c", "print('in')"], login=login)).json()
-    assert ended(api, made["name"])["phase"] == "Succeeded"
+    assert ended(api, made["name"])["status"]["phase"] == "Succeeded"
     assert attempts.read_text() == "xxx"
 
 
@@ -92,7 +92,7 @@ def test_only_what_has_ended_can_be_removed(api: httpx.Client):
     path = f"/v1/submissions/default/{made['name']}"
     assert api.delete(path).status_code == 409
     assert api.post(f"{path}/cancel", json={"actor": "ann", "reason": "enough"}).status_code == 200
-    assert "cancelled by ann" in ended(api, made["name"])["message"]
+    assert "cancelled by ann" in ended(api, made["name"])["status"]["message"]
     assert api.delete(path).status_code == 200
     until(lambda: api.get(path).status_code == 404, 20, "it is gone")
 
@@ -126,5 +126,5 @@ def test_any_text_reaches_a_real_process_unchanged_or_is_refused(
         assert set(refused) & set("\"'`;&|$(){}\\") or not refused.replace("\t", "").replace("\n", "").isprintable()
     assert answer is not None and answer.status_code in (200, 201), answer.text
     done = ended(api, answer.json()["name"])
-    assert done["phase"] == "Succeeded", done["failure"]
+    assert done["status"]["phase"] == "Succeeded", done["status"]["failure"]
     assert json.loads(target.read_text()) == kept

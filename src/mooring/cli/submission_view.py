@@ -46,7 +46,7 @@ class Lines:
         return None
 
     def show(self, found: Row) -> None:
-        told = f"{found['phase']}: {found['message']}"
+        told = f"{found['status']['phase']}: {found['status']['message']}"
         if told != self._told:
             print(printable(f"mooring: {told}"), file=sys.stderr, flush=True)
         self._told = told
@@ -80,24 +80,25 @@ class Bars:
 
     def show(self, found: Row) -> None:
         for kind, task in self._tasks.items():
-            steps = [step for step in found["steps"] if step["kind"] == kind]
+            steps = [step for step in found["status"]["steps"] if step["kind"] == kind]
             done = sum(step["phase"] in ("Succeeded", "Failed", "Cancelled", "Skipped") for step in steps)
-            why = found["message"] if kind == "batch" else next((step.get("why", "") for step in steps), "")
+            why = found["status"]["message"] if kind == "batch" else next((step.get("why", "") for step in steps), "")
             self._progress.update(task, total=len(steps), completed=done, visible=bool(steps), why=printable(why)[:100])
 
 
 def print_submission(found: Row) -> None:
     """Everything that there is to know, on stdout."""
-    jobs = found["jobs"]
-    print(printable(f"submission/{found['namespace']}/{found['name']} {found['phase']}: {found['message']}"))
+    status = found["status"]
+    jobs = status["jobs"]
+    print(printable(f"submission/{found['namespace']}/{found['name']} {status['phase']}: {status['message']}"))
     print(printable(f"  key {found['key']}, program {found['program']}"))
     print(f"  {jobs['succeeded']} of {jobs['total']} steps succeeded, {jobs['active']} active, {jobs['failed']} failed")
-    for gate in found["gates"]:
+    for gate in status["gates"]:
         fix = f" (fix: {gate['fix']})" if gate["state"] != "ok" and gate["fix"] else ""
         print(printable(f"  {_MARKS.get(gate['state'], '?')} gate {gate['id']}: {gate['message']}{fix}"))
-    if found["steps"]:
-        _print_steps(found["steps"])
-    if failure := found["failure"]:
+    if status["steps"]:
+        _print_steps(status["steps"])
+    if failure := status["failure"]:
         where = f"{failure['pod']} / {failure['container']}, exit code {failure['exitCode']}" if failure["pod"] else ""
         print(printable(f"{failure['reason']}{': ' + where if where else ''}"))
         for line in failure["logs"]:

@@ -69,7 +69,7 @@ def run_follow(name: Name, endpoint: Endpoint) -> int:
     with follower() as view:
         found = _follow(name, connection, view)
     print_submission(found)
-    return _ENDED[found["phase"]]
+    return _ENDED[found["status"]["phase"]]
 
 
 def _follow(name: Name, connection: Connection, view: Follower) -> Row:
@@ -77,7 +77,7 @@ def _follow(name: Name, connection: Connection, view: Follower) -> Row:
     for _ in reasons_to_look(connection, frozenset({"submission"})):
         found: Row = connection.get(name.path)
         view.show(found)
-        if found["phase"] in _ENDED:
+        if found["status"]["phase"] in _ENDED:
             return found
     raise Unreachable("the stream of changes ended", fix="is Mooring still running? watch again")
 
@@ -97,7 +97,7 @@ def run_show(name: Name, form: Format, endpoint: Endpoint) -> int:
             print(f"submission/{found['namespace']}/{found['name']}")
         case _:
             print_submission(found)
-    return FAILED if _ENDED.get(found["phase"], OK) else OK
+    return FAILED if _ENDED.get(found["status"]["phase"], OK) else OK
 
 
 def run_logs(name: Name, step: str, lines: int, endpoint: Endpoint) -> int:

@@ -38,15 +38,15 @@ def read_submissions(submissions: SubmissionReadSide, selection: Selection) -> S
 
 
 def _card(submission: SubmissionDetail) -> Card:
-    steps = list(submission.steps)
+    steps = list(submission.status.steps)
     if len(steps) > MOST_STEPS:
         steps.sort(key=lambda step: _FIRST.get(StepPhase(step.phase), 4))
     return Card(submission, steps[:MOST_STEPS], max(len(steps) - MOST_STEPS, 0))
 
 
 def _matches(submission: SubmissionDetail, selection: Selection) -> bool:
-    words = (f"{submission.namespace}/{submission.name}", submission.key, submission.program, submission.message)
-    return selection.state in ("", submission.phase) and selection.q.lower() in " ".join(words).lower()
+    words = (f"{submission.namespace}/{submission.name}", submission.key, submission.program, submission.status.message)
+    return selection.state in ("", submission.status.phase) and selection.q.lower() in " ".join(words).lower()
 
 
 async def submissions_fragments(submissions: SubmissionReadSide, selection: Selection) -> Fragments:

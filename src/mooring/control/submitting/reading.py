@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
@@ -14,6 +15,23 @@ from mooring.model.submission import Gate, JobCounts, Phase, StepStatus, Submiss
 from mooring.model.why import Condition, Why
 
 
+class SubmissionState(msgspec.Struct, frozen=True, rename="camel"):
+    """How a submission stands."""
+
+    phase: str
+    message: str
+    jobs: JobCounts
+    gates: tuple[Gate, ...]
+    failure: Failure | None
+
+
+class SubmissionSteps(SubmissionState, frozen=True, kw_only=True):
+    """How it stands, step by step: those that were not begun yet, too."""
+
+    steps: tuple[StepStatus, ...]
+    conditions: tuple[Condition, ...]
+
+
 class SubmissionReading(msgspec.Struct, frozen=True, rename="camel"):
     """A submission of the contract, without its spec and steps."""
 
@@ -21,23 +39,26 @@ class SubmissionReading(msgspec.Struct, frozen=True, rename="camel"):
     name: str
     key: str
     program: str
-    phase: str
-    message: str
-    jobs: JobCounts
-    gates: tuple[Gate, ...]
-    failure: Failure | None
+    status: SubmissionState
     why: Why
     cancelled: bool
     created_at: datetime | None
     terminating: bool
 
 
-class SubmissionDetail(SubmissionReading, frozen=True, kw_only=True):
+class SubmissionDetail(msgspec.Struct, frozen=True, rename="camel"):
     """The whole of it."""
 
+    namespace: str
+    name: str
+    key: str
+    program: str
+    status: SubmissionSteps
+    why: Why
+    cancelled: bool
+    created_at: datetime | None
+    terminating: bool
     spec: SubmissionSpec
-    steps: tuple[StepStatus, ...]
-    conditions: tuple[Condition, ...]
 
 
 class SubmissionReadSide:
@@ -50,7 +71,9 @@ class SubmissionReadSide:
         """Newest first."""
         found = [read_submission(view) for view in _newest_first(self._watch.submissions)]
         return [
-            one for one in found if (not namespace or one.namespace == namespace) and (not phase or one.phase == phase)
+            one
+            for one in found
+            if (not namespace or one.namespace == namespace) and (not phase or one.status.phase == phase)
         ]
 
     def details(self) -> list[SubmissionDetail]:
@@ -72,37 +95,43 @@ class SubmissionReadSide:
 
 def read_submission(view: Submission) -> SubmissionReading:
     """The short form."""
-    return SubmissionReading(**_common(view))  # type: ignore[arg-type]
+    return SubmissionReading(**_common(view), status=SubmissionState(**_state(view)))
 
 
 def read_detail(view: Submission) -> SubmissionDetail:
-    """With its steps: those that were not begun yet, too."""
-    return SubmissionDetail(
-        **_common(view),  # type: ignore[arg-type]
-        spec=view.spec,
-        steps=view.status.steps,
-        conditions=view.status.conditions,
-    )
+    """With its spec and its steps."""
+    status = view.status
+    state = SubmissionSteps(**_state(view), steps=status.steps, conditions=status.conditions)
+    return SubmissionDetail(**_common(view), status=state, spec=view.spec)
 
 
-def _common(view: Submission) -> dict[str, object]:
-    meta, status = view.metadata, view.status
-    phase = status.phase or Phase.PENDING.value
+def _common(view: Submission) -> dict[str, Any]:
+    meta = view.metadata
     return {
         "namespace": meta.namespace,
         "name": meta.name,
         "key": view.spec.key,
         "program": view.spec.program,
-        "phase": phase,
-        "message": status.message or "not looked at yet",
-        "jobs": status.jobs,
-        "gates": status.gates,
-        "failure": status.failure,
-        "why": _why(view, phase),
+        "why": _why(view, _phase(view)),
         "cancelled": names.CANCEL in meta.annotations,
         "created_at": meta.creation_timestamp,
         "terminating": view.terminating,
     }
+
+
+def _state(view: Submission) -> dict[str, Any]:
+    status = view.status
+    return {
+        "phase": _phase(view),
+        "message": status.message or "not looked at yet",
+        "jobs": status.jobs,
+        "gates": status.gates,
+        "failure": status.failure,
+    }
+
+
+def _phase(view: Submission) -> str:
+    return view.status.phase or Phase.PENDING.value
 
 
 def _why(view: Submission, phase: str) -> Why:

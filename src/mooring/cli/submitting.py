@@ -45,7 +45,8 @@ def run_submit(file: Path, namespace: str, watch: bool, endpoint: Endpoint) -> i
     """Send it; with `watch` the exit code tells how it ended."""
     target, spec = _read_file(file, namespace)
     made = Connection(endpoint).request("POST", "/v1/submissions", body={"namespace": target, **spec})
-    print(printable(f"submission/{made['namespace']}/{made['name']} {made['phase']}: {made['message']}"))
+    status = made["status"]
+    print(printable(f"submission/{made['namespace']}/{made['name']} {status['phase']}: {status['message']}"))
     return run_follow(Name(made["namespace"], made["name"]), endpoint) if watch else OK
 
 

@@ -29,11 +29,11 @@ class Fleet:
     def of(cls, up: Up) -> "Fleet":
         for pool, count in POOLS.items():
             up.until_settled(pool, count)
-        return cls(_uids(up, "workerpools"), _uids(up, "pods"))
+        return cls(_uids(up, "workerpools"), _uids(up, "pods", "-l", "mooring.dev/pool"))
 
 
-def _uids(up: Up, kind: str) -> dict[str, str]:
-    named = (item["metadata"] for item in up.objects(kind, "-A"))
+def _uids(up: Up, kind: str, *selection: str) -> dict[str, str]:
+    named = (item["metadata"] for item in up.objects(kind, "-A", *selection))
     return {f"{meta['namespace']}/{meta['name']}": meta["uid"] for meta in named}
 
 

@@ -16,7 +16,8 @@ KEEP_ALIVE_SECONDS = 75  # longer than clients keep idle connections, so that th
 
 def bind(host: str, port: int) -> socket.socket:
     """The listening socket; a taken port is one clear line."""
-    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # named: asyncio sets no TCP_NODELAY else
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))

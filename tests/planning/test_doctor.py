@@ -83,9 +83,23 @@ def test_a_broken_rule_that_nobody_heals_is_worse_than_one_that_is_being_healed(
     assert doctor.judge_rule(doctor.RuleState("r", "a rule", state, True, broken)).status == status
 
 
-def with_condition(kind, message):
+def test_a_floor_that_is_just_being_refilled_is_no_reason_to_worry():
+    def judged(seconds):
+        return doctor.judge_rule(doctor.RuleState("warm-floor", "a rule", "broken", True, 1, broken_seconds=seconds))
+
+    assert (judged(4.0).status, judged(4.0).message) == ("ok", "being healed for 4 s (1 place(s)): a rule")
+    assert judged(doctor.HEALING_SECONDS).status == "warn"
+
+
+def test_a_floor_is_as_broken_as_the_pool_that_has_waited_longest():
+    waiting = [with_condition("Ready", "", since=NOW - timedelta(seconds=wait)) for wait in (5, 90)]
+    assert doctor.floor_broken_seconds([pool(), *waiting], NOW) == 90.0
+    assert doctor.floor_broken_seconds([pool()], NOW) == 0.0
+
+
+def with_condition(kind, message, since=NOW):
     plain = pool()
-    conditions = (Condition(kind, "False", "Because", message),)
+    conditions = (Condition(kind, "False", "Because", message, last_transition_time=since.isoformat()),)
     return msgspec.structs.replace(plain, status=msgspec.structs.replace(plain.status, conditions=conditions))
 
 

@@ -29,6 +29,7 @@ from mooring.model.checkup import Check, CheckStatus, Checkup
 from mooring.model.errors import MooringError
 from mooring.planning import doctor as judge
 from mooring.planning.budgets import find_abandoned_budgets
+from mooring.planning.pools import WARM_FLOOR
 
 log = structlog.get_logger()
 
@@ -178,10 +179,18 @@ class Doctor:
     # -- what we keep
 
     async def _invariants(self) -> Iterable[Check]:
+        pools, now = self._patient.fleet.pools.values(), self._clock.now()
         return [
             judge.judge_rule(
                 judge.RuleState(
-                    rule.id, rule.rule, rule.state, rule.enforced, rule.broken, rule.paused_by, rule.evidence or {}
+                    rule.id,
+                    rule.rule,
+                    rule.state,
+                    rule.enforced,
+                    rule.broken,
+                    rule.paused_by,
+                    rule.evidence or {},
+                    judge.floor_broken_seconds(pools, now) if rule.id == WARM_FLOOR else None,
                 )
             )
             for rule in self._patient.reading.invariants()

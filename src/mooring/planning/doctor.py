@@ -16,6 +16,7 @@ OK, WARN, FAIL, UNKNOWN = CheckStatus.OK, CheckStatus.WARN, CheckStatus.FAIL, Ch
 
 SKEW_WARN_SECONDS, SKEW_FAIL_SECONDS = 2.0, 15.0
 STUCK_AFTER = timedelta(seconds=60)  # beyond the end of its grace
+HEALING_SECONDS = 60.0  # a fleet at work is refilled all the time
 LEFTOVER_AFTER = timedelta(seconds=600)  # twice the grace that reaping gives
 _MOST_SHOWN = 20
 _INSTALL = "mooring install | kubectl apply -f -"
@@ -59,6 +60,7 @@ class RuleState:
     broken: int = 0
     paused_by: str = ""
     evidence: dict[str, Any] = field(default_factory=dict)
+    broken_seconds: float | None = None  # for how long, where that is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +175,17 @@ def judge_cache(cache: CacheState) -> Check:
     return Check(check_id, OK, f"{cache.objects} {cache.name} are followed", evidence)
 
 
+def floor_broken_seconds(pools: Iterable[Pool], now: datetime) -> float:
+    """For how long the pool that has waited longest has had too few warm workers; 0 when none waits."""
+    since = (
+        datetime.fromisoformat(condition.last_transition_time)
+        for pool in pools
+        for condition in pool.status.conditions
+        if condition.type == "Ready" and condition.status == "False" and condition.last_transition_time
+    )
+    return max(((now - moment).total_seconds() for moment in since), default=0.0)
+
+
 def judge_rule(rule: RuleState) -> Check:
     """An invariant: broken is healed by itself, unless somebody switched the healing off."""
     check_id = f"invariant/{rule.id}"
@@ -183,6 +196,9 @@ def judge_rule(rule: RuleState) -> Check:
         case "paused":
             message = f"paused by {rule.paused_by or 'somebody'}" + (f", {rule.broken} broken" if rule.broken else "")
             return Check(check_id, FAIL if rule.broken else WARN, message, evidence, f"mooring resume {rule.id}")
+        case "broken" if rule.broken_seconds is not None and rule.broken_seconds < HEALING_SECONDS:
+            message = f"being healed for {rule.broken_seconds:.0f} s ({rule.broken} place(s)): {rule.rule}"
+            return Check(check_id, OK, message, evidence)
         case "broken":
             return Check(check_id, WARN, f"broken {rule.broken} time(s): {rule.rule}", evidence, "mooring invariants")
     message = f"not enforced by this build: {rule.rule}" if not rule.enforced else f"not checked yet: {rule.rule}"

@@ -15,6 +15,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from mooring.model.claim import EndCause
 from tests.acceptance.world import Up
 
 EXAMPLES = 20
@@ -88,6 +89,14 @@ def test_the_document_names_every_route_of_the_contract(document: Any):
         "/v1/claims/{claim_id}/heartbeat",
         "/v1/dispatch",
     }
+
+
+def test_the_document_names_every_cause_that_a_claim_may_have(document: Any):
+    schemas = document.raw_schema["components"]["schemas"]
+    cause = next(schema for name, schema in schemas.items() if name.endswith("ClaimReading"))["properties"]["cause"]
+    choices = [schemas[one["$ref"].rsplit("/", 1)[1]] if "$ref" in one else one for one in cause["oneOf"]]
+    named = {value for choice in choices for value in choice.get("enum", ())}
+    assert named - {None} == {cause.value for cause in EndCause}
 
 
 def test_everything_but_health_wants_the_token_and_says_so(document: Any):

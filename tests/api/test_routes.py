@@ -38,7 +38,7 @@ RULES = {
     "adopted",
 }
 AUDIT = {"at", "actor", "action", "kind", "namespace", "name", "uid", "reason", "evidence", "outcome", "error"}
-CLAIM = {"id", "epoch", "state", "worker", "payload"}
+CLAIM = {"id", "epoch", "state", "worker", "payload", "cause"}
 
 
 def items(api: httpx.Client, path: str) -> list[dict[str, Any]]:
@@ -135,7 +135,13 @@ def test_a_claim_is_made_seen_kept_and_given_back(api: httpx.Client, up: Up):
         assert api.post(f"{path}/heartbeat", json={"epoch": claim["epoch"]}).status_code == 200
         stale = api.post(f"{path}/heartbeat", json={"epoch": claim["epoch"] + 1})
         assert (stale.status_code, stale.json()["code"]) == (409, "stale_epoch")
-        assert api.delete(path).json()["state"] == "released"
+        assert claim["cause"] is None
+        released = api.delete(path).json()
+        assert (released["state"], released["cause"]) == ("released", "revoked"), "only a holder names the epoch"
+        pool.until_settled(1)
+        again = api.post(f"/v1/pools/{pool.key}/claims", json={"owner": "shapes"}).json()
+        released = api.delete(f"/v1/claims/{again['id']}?epoch={again['epoch']}").json()
+        assert (released["state"], released["cause"]) == ("released", "released")
         pool.until_settled(1)
 
 

@@ -27,6 +27,7 @@ from mooring.incidents.documents import StagedDocuments
 from mooring.kube.client import KubeClient
 from mooring.kube.resources import NAMESPACES, PODS, SERVICEACCOUNTS, WORKERPOOLS
 from mooring.ledger.twin import MemoryLedger, MemoryStore
+from mooring.model.claim import EndCause
 from mooring.sandbox.cluster import Sandbox, plain_nodes, virtual_sandbox
 
 NAMESPACE = "runners"
@@ -125,12 +126,12 @@ class Dock:
 
         return self.call(count())
 
-    def end(self, claim_id: str, state: Any, reason: str) -> None:
+    def end(self, claim_id: str, cause: EndCause, reason: str) -> None:
         """End a claim behind its holder's back."""
 
         async def act() -> None:
             claim = await self.ledger.claims.get(claim_id)
-            await self.ledger.claims.end(claim_id, claim.epoch, state, now=SystemClock().now(), reason=reason)
+            await self.ledger.claims.end(claim_id, claim.epoch, cause, now=SystemClock().now(), reason=reason)
 
         self.call(act())
 

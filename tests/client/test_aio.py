@@ -8,7 +8,7 @@ import pytest
 
 from mooring.client import AsyncMooring, Mooring
 from mooring.client.errors import ClaimTimeout, LeaseLost, LossCause, RemoteError
-from mooring.model.claim import ClaimState
+from mooring.model.claim import ClaimState, EndCause
 from tests.client.dock import TOKEN, Front
 
 
@@ -41,7 +41,7 @@ def test_a_lost_lease_cancels_its_block_at_once(dock, mooring, run):
 
     async def main():
         async with mooring.claim(pool, owner="acme", ttl="1s") as lease:
-            await in_thread(dock.end, lease.id, ClaimState.LOST, "its worker is gone")
+            await in_thread(dock.end, lease.id, EndCause.WORKER_LOST, "its worker is gone")
             try:
                 await asyncio.sleep(30)
             finally:
@@ -61,7 +61,7 @@ def test_after_a_lost_lease_the_task_goes_on_uncancelled(dock, mooring, run):
     async def main():
         with pytest.raises(LeaseLost):
             async with mooring.claim(pool, owner="acme", ttl="1s") as lease:
-                await in_thread(dock.end, lease.id, ClaimState.EXPIRED, "no heartbeat")
+                await in_thread(dock.end, lease.id, EndCause.EXPIRED, "no heartbeat")
                 await asyncio.sleep(30)
         assert asyncio.current_task().cancelling() == 0
         await asyncio.sleep(0.01)
@@ -95,7 +95,7 @@ def test_an_error_in_the_block_is_not_hidden(dock, mooring, run):
 
     async def main():
         async with mooring.claim(pool, owner="acme", ttl="1h") as lease:
-            await in_thread(dock.end, lease.id, ClaimState.EXPIRED, "no heartbeat")
+            await in_thread(dock.end, lease.id, EndCause.EXPIRED, "no heartbeat")
             raise KeyError("mine")
 
     with pytest.raises(KeyError) as raised:

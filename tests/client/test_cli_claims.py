@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from mooring.cli.main import app
 from mooring.client import Mooring
-from mooring.model.claim import ClaimState
+from mooring.model.claim import ClaimState, EndCause
 from tests.client.dock import TOKEN
 
 SHOW = 'echo "$MOORING_CLAIM_ID $MOORING_EPOCH $MOORING_WORKER_ADDRESS"'
@@ -102,7 +102,7 @@ def test_a_lost_lease_ends_the_command_with_all_it_started_and_exits_with_6(dock
     script = f"trap 'echo told >> {marks}; exit 0' TERM; sleep 60 & echo started >> {marks}; wait"
     process = start("claim", pool, "--owner", "acme", "--ttl", "1s", "--", "sh", "-c", script)
     eventually(marks.exists, "the command starts")
-    dock.end(running_claim(dock, pool).id, ClaimState.EXPIRED, "no heartbeat")
+    dock.end(running_claim(dock, pool).id, EndCause.EXPIRED, "no heartbeat")
     _, errors = process.communicate(timeout=20)
     assert process.returncode == 6, errors
     assert marks.read_text().split() == ["started", "told"] and "lease_lost" in errors

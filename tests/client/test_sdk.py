@@ -17,7 +17,7 @@ from mooring.client.errors import (
     Unreachable,
 )
 from mooring.client.sdk import Mooring
-from mooring.model.claim import ClaimState
+from mooring.model.claim import ClaimState, EndCause
 from mooring.model.errors import InvalidInput, Misconfigured
 from tests.client.dock import TOKEN, Front
 
@@ -56,38 +56,38 @@ def test_a_lease_outlives_its_ttl_because_it_is_renewed(dock, mooring):
 
 
 @pytest.mark.parametrize(
-    ("state", "reason", "cause"),
+    ("cause", "reason", "loss"),
     [
-        (ClaimState.EXPIRED, "no heartbeat", LossCause.EXPIRED),
-        (ClaimState.LOST, "its worker is gone", LossCause.EVICTED),
-        (ClaimState.LOST, "its node drained away", LossCause.DRAINED),
-        (ClaimState.RELEASED, "released by an operator", LossCause.REVOKED),
+        (EndCause.EXPIRED, "no heartbeat", LossCause.EXPIRED),
+        (EndCause.WORKER_LOST, "it may have been drained", LossCause.EVICTED),
+        (EndCause.DRAINED, "its worker is gone", LossCause.DRAINED),
+        (EndCause.REVOKED, "released by an operator", LossCause.REVOKED),
     ],
 )
-def test_a_lost_lease_is_raised_by_check_and_again_at_the_end(dock, mooring, state, reason, cause):
+def test_a_lost_lease_is_raised_by_check_and_again_at_the_end(dock, mooring, cause, reason, loss):
     pool = dock.pool()
     with pytest.raises(LeaseLost) as raised, mooring.claim(pool, owner="acme", ttl="1s") as lease:
-        dock.end(lease.id, state, reason)
+        dock.end(lease.id, cause, reason)
         deadline = time.monotonic() + 3
         while lease.lost is None and time.monotonic() < deadline:
             time.sleep(0.05)
         with pytest.raises(LeaseLost):
             lease.check()
-    assert raised.value.cause is cause and reason in raised.value.message
+    assert raised.value.cause is loss and reason in raised.value.message
     assert raised.value.at == dock.claim(lease.id).ended_at
 
 
 def test_a_lease_that_was_lost_unnoticed_is_told_at_the_end(dock, mooring):
     pool = dock.pool()
     with pytest.raises(LeaseLost) as raised, mooring.claim(pool, owner="acme", ttl="1h") as lease:
-        dock.end(lease.id, ClaimState.EXPIRED, "no heartbeat")
+        dock.end(lease.id, EndCause.EXPIRED, "no heartbeat")
     assert raised.value.cause is LossCause.EXPIRED
 
 
 def test_an_error_in_the_block_is_not_hidden_by_a_lost_lease(dock, mooring):
     pool = dock.pool()
     with pytest.raises(KeyError) as raised, mooring.claim(pool, owner="acme", ttl="1h") as lease:
-        dock.end(lease.id, ClaimState.EXPIRED, "no heartbeat")
+        dock.end(lease.id, EndCause.EXPIRED, "no heartbeat")
         raise KeyError("mine")
     assert any("lease" in note for note in raised.value.__notes__)
 
@@ -231,7 +231,7 @@ def test_closing_is_bounded_when_nobody_answers(dock, monkeypatch):
         started = time.monotonic()
         lease.close()
         assert time.monotonic() - started < 3
-    dock.end(lease.id, ClaimState.RELEASED, "tidied up")
+    dock.end(lease.id, EndCause.RELEASED, "tidied up")
 
 
 def test_a_server_that_is_away_is_a_retryable_error_after_some_patience(monkeypatch):

@@ -19,7 +19,7 @@ from mooring.client.sessions import BadOrder, Session, read_order
 from mooring.client.worker import AgentOptions, WorkerAgent
 from mooring.clock import Entropy, SystemClock
 from mooring.kube.resources import NODES
-from mooring.model.claim import ClaimState
+from mooring.model.claim import ClaimState, EndCause
 from tests.client.dock import TOKEN, Front
 
 
@@ -271,7 +271,7 @@ def test_a_lost_session_is_not_taken_for_a_result(dock, mooring, token_file):
     def lose_it():
         while not (found := dock.call(dock.ledger.claims.live("runners", pool.split("/")[1])).claims):
             time.sleep(0.02)
-        dock.end(found[0].id, ClaimState.LOST, "its worker is gone")
+        dock.end(found[0].id, EndCause.WORKER_LOST, "its worker is gone")
 
     threading.Thread(target=lose_it).start()
     with pytest.raises(LeaseLost):

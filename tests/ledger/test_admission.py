@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from mooring.model.claim import AdmissionVerdict, ClaimState, KeyReused, LimitReached, SlotTaken
+from mooring.model.claim import AdmissionVerdict, ClaimState, EndCause, KeyReused, LimitReached, SlotTaken
 from mooring.model.errors import Conflict
 from tests.ledger.worlds import NOW, World, after, asked, claimed, on, queued
 
@@ -40,10 +40,11 @@ async def test_slots_of_one_worker_are_held_separately(world: World) -> None:
 async def test_a_slot_is_free_again_after_each_way_to_end(world: World) -> None:
     ledger = await world.open()
     epochs = []
-    for state in (ClaimState.RELEASED, ClaimState.EXPIRED, ClaimState.LOST, ClaimState.FAILED):
+    for cause in EndCause:
         claim = await claimed(ledger, "a")
         epochs.append(claim.epoch)
-        assert (await ledger.claims.end(claim.id, claim.epoch, state, now=NOW, reason="")).require().state is state
+        ended = (await ledger.claims.end(claim.id, claim.epoch, cause, now=NOW, reason="")).require()
+        assert (ended.state, ended.cause) == (cause.state, cause)
     assert epochs == sorted(set(epochs))
 
 
@@ -70,7 +71,7 @@ async def test_epochs_of_a_slot_rise_in_the_order_of_its_holders(world: World) -
             if admission.verdict is AdmissionVerdict.CREATED:
                 claim = admission.require()
                 holders.append(claim.epoch)
-                await ledger.claims.end(claim.id, claim.epoch, ClaimState.RELEASED, now=NOW, reason="")
+                await ledger.claims.end(claim.id, claim.epoch, EndCause.RELEASED, now=NOW, reason="")
 
     await asyncio.gather(*(claim_and_release(number) for number in range(9)))
     assert len(holders) > 5
@@ -84,7 +85,7 @@ async def test_the_same_key_and_request_answer_the_same_claim_even_after_its_end
         asked(idempotency_key="build-42", request_hash="same"), on("b"), now=after(1)
     )
     assert (again.verdict, again.require()) == (AdmissionVerdict.EXISTING, first)
-    await ledger.claims.end(first.id, first.epoch, ClaimState.RELEASED, now=NOW, reason="")
+    await ledger.claims.end(first.id, first.epoch, EndCause.RELEASED, now=NOW, reason="")
     later = await ledger.claims.insert_queued(
         asked(idempotency_key="build-42", request_hash="same"), now=NOW, wait_until=after(9)
     )

@@ -9,7 +9,7 @@ from mooring.clock import Entropy, SystemClock
 from mooring.ledger.migrations import SCHEMA
 from mooring.ledger.postgres import PostgresLedger
 from mooring.ledger.postgres.database import Database, DatabaseOptions, describe
-from mooring.model.claim import AdmissionVerdict, ClaimState
+from mooring.model.claim import AdmissionVerdict, ClaimState, EndCause
 from mooring.model.errors import InvalidInput, Misconfigured, Unavailable
 from tests.ledger.worlds import NOW, PostgresWorld, after, asked, claimed, on, queued
 from tests.postgres import PostgresForTests
@@ -245,7 +245,7 @@ async def test_what_one_process_was_answered_is_there_after_its_death(postgres: 
         await half.execute("BEGIN")
         await half.execute("UPDATE claims SET state = 'lost', ended_at = created_at")
         half.terminate()
-        ended = await ledger.claims.end(held.id, held.epoch, ClaimState.RELEASED, now=NOW, reason="")
+        ended = await ledger.claims.end(held.id, held.epoch, EndCause.RELEASED, now=NOW, reason="")
         assert ended.require().state is ClaimState.RELEASED
     finally:
         await world.close()
@@ -260,7 +260,7 @@ async def test_the_way_of_a_claim_takes_a_few_milliseconds(postgres: PostgresFor
             admission = await ledger.claims.insert_claimed(asked(), on(f"w{number}"), now=NOW)
             claim = admission.require()
             await ledger.claims.mark_running(claim.id, claim.epoch, now=NOW)
-            await ledger.claims.end(claim.id, claim.epoch, ClaimState.RELEASED, now=NOW, reason="")
+            await ledger.claims.end(claim.id, claim.epoch, EndCause.RELEASED, now=NOW, reason="")
             taken.append(clock.monotonic() - begun)
         assert min(taken) < 0.01
     finally:

@@ -13,7 +13,7 @@ from mooring.clock import Entropy, SystemClock
 from mooring.ledger.embedded import EmbeddedServer, postmaster
 from mooring.ledger.embedded.account import Account
 from mooring.ledger.postgres import PostgresLedger
-from mooring.model.claim import ClaimState
+from mooring.model.claim import ClaimState, EndCause
 from mooring.model.errors import Misconfigured, Unavailable
 from tests.ledger.worlds import NOW, claimed, eventually, running
 
@@ -163,7 +163,7 @@ async def test_a_killed_server_is_restarted_and_the_ledger_goes_on(folder: Path)
         async with asyncio.timeout(20):
             while True:
                 try:
-                    ended = await ledger.claims.end(claim.id, claim.epoch, ClaimState.RELEASED, now=NOW, reason="")
+                    ended = await ledger.claims.end(claim.id, claim.epoch, EndCause.RELEASED, now=NOW, reason="")
                     break
                 except Unavailable:
                     await asyncio.sleep(0.02)

@@ -9,7 +9,7 @@ from mooring.ledger.faults import Fault, FaultyLedger, LedgerCall, Script, Simul
 from mooring.ledger.port import Ledger
 from mooring.ledger.records import AuditFilter, Channel, ClaimFilter, Wake
 from mooring.model.audit import AuditOutcome
-from mooring.model.claim import ClaimState
+from mooring.model.claim import ClaimState, EndCause
 from mooring.model.errors import Unavailable
 from tests.ledger.worlds import NOW, World, after, asked, entry, eventually, on
 
@@ -63,9 +63,11 @@ class Story:
             case ClaimState.RUNNING:
                 outcome = await ledger.claims.mark_running(claim.id, claim.epoch, now=NOW)
             case ClaimState.QUEUED:
-                outcome = await ledger.claims.requeue(claim.id, claim.epoch, now=NOW, reason="", wait_until=None)
+                outcome = await ledger.claims.requeue(
+                    claim.id, claim.epoch, EndCause.WORKER_LOST, now=NOW, reason="", wait_until=None
+                )
             case _:
-                outcome = await ledger.claims.end(claim.id, claim.epoch, goal, now=NOW, reason="")
+                outcome = await ledger.claims.end(claim.id, claim.epoch, EndCause.RELEASED, now=NOW, reason="")
         assert outcome.applied
 
     async def end_state(self, ledger: Ledger) -> tuple[object, ...]:
@@ -163,6 +165,6 @@ async def _finish(story: Story, ledger: Ledger) -> None:
     await ledger.claims.insert_queued(story.new, now=NOW, wait_until=after(60), owner_limit=1)
     claim = await ledger.claims.get(story.new.id)
     assert claim is not None
-    await ledger.claims.end(claim.id, claim.epoch, ClaimState.RELEASED, now=NOW, reason="")
+    await ledger.claims.end(claim.id, claim.epoch, EndCause.RELEASED, now=NOW, reason="")
     await ledger.audit.begin(story.entry)
     await ledger.audit.complete(story.entry.id, AuditOutcome.DONE, now=NOW)

@@ -2,7 +2,8 @@ import asyncio
 
 import pytest
 
-from mooring.model.claim import ENDED, ClaimState, Verdict
+from mooring.ledger.records import ClaimFilter
+from mooring.model.claim import ClaimState, EndCause, Verdict
 from mooring.model.errors import Conflict, NotFound, StaleEpoch
 from tests.ledger.worlds import NOW, World, after, asked, claimed, on, queued, running
 
@@ -54,9 +55,9 @@ async def test_what_does_not_exist_is_said_to_be_missing(world: World) -> None:
     outcomes = [
         await ledger.claims.mark_running("nobody", 1, now=NOW),
         await ledger.claims.heartbeat("nobody", 1, now=NOW),
-        await ledger.claims.end("nobody", 1, ClaimState.RELEASED, now=NOW, reason=""),
+        await ledger.claims.end("nobody", 1, EndCause.RELEASED, now=NOW, reason=""),
         await ledger.claims.expire("nobody", 1, heartbeat_at=None, now=NOW, reason=""),
-        await ledger.claims.requeue("nobody", 1, now=NOW, reason="", wait_until=None),
+        await ledger.claims.requeue("nobody", 1, EndCause.WORKER_LOST, now=NOW, reason="", wait_until=None),
         await ledger.claims.bind("nobody", 1, on("a"), now=NOW),
     ]
     assert {outcome.verdict for outcome in outcomes} == {Verdict.MISSING}
@@ -78,7 +79,7 @@ async def test_a_heartbeat_is_refused_for_an_old_epoch_and_for_an_ended_claim(wo
     ledger = await world.open()
     claim = await running(ledger)
     assert (await ledger.claims.heartbeat(claim.id, claim.epoch + 1, now=NOW)).verdict is Verdict.STALE
-    await ledger.claims.end(claim.id, claim.epoch, ClaimState.RELEASED, now=NOW, reason="done")
+    await ledger.claims.end(claim.id, claim.epoch, EndCause.RELEASED, now=NOW, reason="done")
     ended = await ledger.claims.heartbeat(claim.id, claim.epoch, now=NOW)
     assert ended.verdict is Verdict.ENDED
     with pytest.raises(Conflict, match="released"):
@@ -92,27 +93,65 @@ async def test_a_waiting_claim_has_no_heartbeat_and_cannot_run(world: World) -> 
     assert (await ledger.claims.mark_running(claim.id, claim.epoch, now=NOW)).verdict is Verdict.REFUSED
 
 
-@pytest.mark.parametrize("state", sorted(ENDED))
-async def test_an_end_is_fenced_final_and_repeatable(world: World, state: ClaimState) -> None:
+@pytest.mark.parametrize("cause", EndCause)
+async def test_an_end_is_fenced_final_and_repeatable(world: World, cause: EndCause) -> None:
     ledger = await world.open()
     claim = await running(ledger, payload={"secret": "s"})
-    assert (await ledger.claims.end(claim.id, claim.epoch - 1, state, now=NOW, reason="x")).verdict is Verdict.STALE
-    outcome = await ledger.claims.end(claim.id, claim.epoch, state, now=after(5), reason="why")
+    assert (await ledger.claims.end(claim.id, claim.epoch - 1, cause, now=NOW, reason="x")).verdict is Verdict.STALE
+    outcome = await ledger.claims.end(claim.id, claim.epoch, cause, now=after(5), reason="why")
     ended = outcome.require()
     assert outcome.verdict is Verdict.DONE
-    assert (ended.state, ended.ended_at, ended.reason, ended.payload) == (state, after(5), "why", None)
+    assert (ended.state, ended.ended_at, ended.reason, ended.payload) == (cause.state, after(5), "why", None)
+    assert ended.cause is cause
     assert (ended.pod_uid, ended.slot) == ("uid-a", 0), "where it was stays known"
-    again = await ledger.claims.end(claim.id, claim.epoch, state, now=after(9), reason="other")
+    again = await ledger.claims.end(claim.id, claim.epoch, cause, now=after(9), reason="other")
     assert (again.verdict, again.claim) == (Verdict.ALREADY, ended)
-    another = next(iter(ENDED - {state}))
+    another = next(other for other in EndCause if other.state is not cause.state)
     assert (await ledger.claims.end(claim.id, claim.epoch, another, now=NOW, reason="")).verdict is Verdict.ENDED
     assert (await ledger.claims.mark_running(claim.id, claim.epoch, now=NOW)).verdict is Verdict.ENDED
+
+
+async def test_who_ends_a_claim_in_the_same_way_for_another_cause_comes_too_late(world: World) -> None:
+    ledger = await world.open()
+    claim = await running(ledger)
+    assert claim.cause is None
+    drained = (await ledger.claims.end(claim.id, claim.epoch, EndCause.DRAINED, now=NOW, reason="")).require()
+    late = await ledger.claims.end(claim.id, claim.epoch, EndCause.WORKER_LOST, now=after(1), reason="")
+    assert (late.verdict, late.claim) == (Verdict.ALREADY, drained)
+
+
+async def test_a_claim_remembers_why_it_lost_its_worker_until_it_ends_itself(world: World) -> None:
+    ledger = await world.open()
+    claim = await running(ledger, retryable=True)
+    back = await ledger.claims.requeue(
+        claim.id, claim.epoch, EndCause.DRAINED, now=NOW, reason="drained", wait_until=None
+    )
+    assert back.require().cause is EndCause.DRAINED
+    bound = await ledger.claims.bind_next("ci", "linux", on("b"), now=after(1))
+    assert bound is not None
+    again = (await ledger.claims.mark_running(claim.id, bound.require().epoch, now=after(1))).require()
+    assert (again.cause, again.reason) == (EndCause.DRAINED, ""), "whoever held it on its first worker may still ask"
+    ended = await ledger.claims.end(again.id, again.epoch, EndCause.RELEASED, now=after(2), reason="")
+    assert ended.require().cause is EndCause.RELEASED
+
+
+async def test_silence_and_a_wait_that_is_over_both_expire_a_claim_and_are_told_apart(world: World) -> None:
+    ledger = await world.open()
+    silent, waiting = await running(ledger), await queued(ledger)
+    expired = await ledger.claims.expire(
+        silent.id, silent.epoch, heartbeat_at=silent.heartbeat_at, now=after(90), reason="silent"
+    )
+    assert expired.require().cause is EndCause.EXPIRED
+    (over,) = await ledger.claims.expire_waiting(now=after(9000))
+    assert (over.id, over.cause) == (waiting.id, EndCause.WAIT_OVER)
+    (seen,) = [claim for claim in (await ledger.claims.list(ClaimFilter())).items if claim.id == waiting.id]
+    assert seen == over
 
 
 async def test_a_waiting_claim_can_be_released(world: World) -> None:
     ledger = await world.open()
     claim = await queued(ledger)
-    outcome = await ledger.claims.end(claim.id, claim.epoch, ClaimState.RELEASED, now=NOW, reason="cancelled")
+    outcome = await ledger.claims.end(claim.id, claim.epoch, EndCause.RELEASED, now=NOW, reason="cancelled")
     assert outcome.verdict is Verdict.DONE
     assert await ledger.claims.queue("ci", "linux") == ()
 
@@ -175,7 +214,9 @@ async def test_a_lost_worker_sends_a_retryable_claim_back_to_its_old_place(world
     ledger = await world.open()
     claim = await running(ledger, retryable=True)
     waiting = await queued(ledger)
-    outcome = await ledger.claims.requeue(claim.id, claim.epoch, now=after(5), reason="worker lost", wait_until=None)
+    outcome = await ledger.claims.requeue(
+        claim.id, claim.epoch, EndCause.WORKER_LOST, now=after(5), reason="worker lost", wait_until=None
+    )
     back = outcome.require()
     assert outcome.verdict is Verdict.DONE
     assert (back.state, back.pod_uid, back.slot, back.rebinds) == (ClaimState.QUEUED, None, None, 1)
@@ -184,7 +225,9 @@ async def test_a_lost_worker_sends_a_retryable_claim_back_to_its_old_place(world
     assert back.epoch > claim.epoch
     assert [c.id for c in await ledger.claims.queue("ci", "linux")] == [claim.id, waiting.id]
     assert (await ledger.claims.heartbeat(claim.id, claim.epoch, now=NOW)).verdict is Verdict.STALE
-    again = await ledger.claims.requeue(claim.id, claim.epoch, now=after(9), reason="worker lost", wait_until=None)
+    again = await ledger.claims.requeue(
+        claim.id, claim.epoch, EndCause.WORKER_LOST, now=after(9), reason="worker lost", wait_until=None
+    )
     assert (again.verdict, again.claim) == (Verdict.ALREADY, back)
     bound = await ledger.claims.bind_next("ci", "linux", on("b"), now=after(9))
     assert bound is not None and bound.require().epoch > back.epoch
@@ -193,11 +236,15 @@ async def test_a_lost_worker_sends_a_retryable_claim_back_to_its_old_place(world
 async def test_running_work_that_may_not_be_repeated_is_not_requeued(world: World) -> None:
     ledger = await world.open()
     claim = await running(ledger)
-    refused = await ledger.claims.requeue(claim.id, claim.epoch, now=NOW, reason="", wait_until=None)
+    refused = await ledger.claims.requeue(
+        claim.id, claim.epoch, EndCause.WORKER_LOST, now=NOW, reason="", wait_until=None
+    )
     assert refused.verdict is Verdict.REFUSED
     not_begun = await claimed(ledger, "b")
     assert (
-        await ledger.claims.requeue(not_begun.id, not_begun.epoch, now=NOW, reason="", wait_until=None)
+        await ledger.claims.requeue(
+            not_begun.id, not_begun.epoch, EndCause.WORKER_LOST, now=NOW, reason="", wait_until=None
+        )
     ).verdict is Verdict.DONE
 
 
@@ -210,7 +257,11 @@ async def test_a_payload_is_delivered_once_per_epoch_and_only_when_running(world
     assert delivered is not None and delivered.payload == {"job": 1}
     assert delivered.delivered_epoch == claim.epoch
     assert await ledger.claims.deliver_next("uid-a", now=after(2)) is None
-    back = (await ledger.claims.requeue(claim.id, claim.epoch, now=NOW, reason="", wait_until=after(60))).require()
+    back = (
+        await ledger.claims.requeue(
+            claim.id, claim.epoch, EndCause.WORKER_LOST, now=NOW, reason="", wait_until=after(60)
+        )
+    ).require()
     bound = (await ledger.claims.bind(back.id, back.epoch, on("a"), now=NOW)).require()
     await ledger.claims.mark_running(bound.id, bound.epoch, now=NOW, payload={"job": 2})
     second = await ledger.claims.deliver_next("uid-a", now=after(3))

@@ -1,6 +1,6 @@
 from mooring.ledger.port import Ledger
 from mooring.ledger.records import Channel, Wake
-from mooring.model.claim import ClaimState
+from mooring.model.claim import EndCause
 from tests.ledger.worlds import NOW, PostgresWorld, World, after, claimed, eventually, on, queued, running
 
 
@@ -26,7 +26,7 @@ async def test_another_process_hears_that_a_claim_waits_and_what_becomes_of_it(w
     assert outcome is not None
     bound = outcome.require()
     await one.claims.mark_running(bound.id, bound.epoch, now=NOW)
-    await one.claims.end(bound.id, bound.epoch, ClaimState.RELEASED, now=NOW, reason="")
+    await one.claims.end(bound.id, bound.epoch, EndCause.RELEASED, now=NOW, reason="")
     assert await settle(one, heard) == [
         Wake(Channel.QUEUE, "ci/linux"),
         Wake(Channel.CLAIM, claim.id),
@@ -40,7 +40,7 @@ async def test_the_way_of_an_ordinary_claim_makes_no_noise(world: World) -> None
     heard = heard_by(ledger, *Channel)
     claim = await running(ledger)
     await ledger.claims.heartbeat(claim.id, claim.epoch, now=NOW)
-    await ledger.claims.end(claim.id, claim.epoch, ClaimState.RELEASED, now=NOW, reason="")
+    await ledger.claims.end(claim.id, claim.epoch, EndCause.RELEASED, now=NOW, reason="")
     assert await settle(ledger, heard) == []
 
 
@@ -56,7 +56,9 @@ async def test_a_lost_worker_is_heard_by_those_who_serve_and_those_who_wait(worl
     ledger = await world.open()
     claim = await running(ledger, retryable=True)
     heard = heard_by(ledger, Channel.QUEUE, Channel.CLAIM, Channel.INVARIANT)
-    await ledger.claims.requeue(claim.id, claim.epoch, now=NOW, reason="lost", wait_until=after(9))
+    await ledger.claims.requeue(
+        claim.id, claim.epoch, EndCause.WORKER_LOST, now=NOW, reason="lost", wait_until=after(9)
+    )
     await ledger.claims.expire_waiting(now=after(10))
     assert await settle(ledger, heard) == [
         Wake(Channel.QUEUE, "ci/linux"),
@@ -71,9 +73,9 @@ async def test_writes_that_took_no_effect_are_not_heard(world: World) -> None:
     claim = await queued(ledger)
     await settle(ledger, heard)
     heard.clear()
-    await ledger.claims.end(claim.id, claim.epoch - 1, ClaimState.LOST, now=NOW, reason="")
+    await ledger.claims.end(claim.id, claim.epoch - 1, EndCause.WORKER_LOST, now=NOW, reason="")
     await ledger.claims.bind(claim.id, claim.epoch - 1, on("a"), now=NOW)
-    await ledger.claims.requeue(claim.id, claim.epoch, now=NOW, reason="", wait_until=None)
+    await ledger.claims.requeue(claim.id, claim.epoch, EndCause.WORKER_LOST, now=NOW, reason="", wait_until=None)
     assert await settle(ledger, heard) == []
 
 

@@ -1,7 +1,7 @@
 import asyncio
 
 from mooring.ledger.records import ClaimFilter, PoolCount
-from mooring.model.claim import ClaimState, Hold, Verdict, WorkerSlot
+from mooring.model.claim import ClaimState, EndCause, Hold, Verdict, WorkerSlot
 from tests.ledger.worlds import NOW, World, after, asked, claimed, on, queued, running
 
 
@@ -103,7 +103,7 @@ async def test_the_live_claims_come_with_the_incarnation_they_were_read_from(wor
     one, two = await claimed(ledger, "a"), await running(ledger, "b", pool="macos")
     await queued(ledger)
     gone = await claimed(ledger, "c")
-    await ledger.claims.end(gone.id, gone.epoch, ClaimState.LOST, now=NOW, reason="")
+    await ledger.claims.end(gone.id, gone.epoch, EndCause.WORKER_LOST, now=NOW, reason="")
     assert (await ledger.claims.live()).claims == (one, two)
     assert (await ledger.claims.live("ci", "macos")).claims == (two,)
     assert (await ledger.claims.live("other")).claims == ()
@@ -118,7 +118,7 @@ async def test_a_pools_live_claims_are_counted_by_pod_together_with_its_queue(wo
     await running(ledger, "b")
     await running(ledger, "c", pool="macos")
     gone = await claimed(ledger, "d")
-    await ledger.claims.end(gone.id, gone.epoch, ClaimState.RELEASED, now=NOW, reason="")
+    await ledger.claims.end(gone.id, gone.epoch, EndCause.RELEASED, now=NOW, reason="")
     await queued(ledger)
     found = await ledger.claims.occupancy("ci", "linux")
     assert (found.held, found.queued) == ({"uid-a": 2, "uid-b": 1}, 1)
@@ -142,7 +142,7 @@ async def test_open_claims_are_counted_by_pool(world: World) -> None:
     await queued(ledger)
     await queued(ledger)
     ended = await claimed(ledger, "d", pool="gone")
-    await ledger.claims.end(ended.id, ended.epoch, ClaimState.RELEASED, now=NOW, reason="")
+    await ledger.claims.end(ended.id, ended.epoch, EndCause.RELEASED, now=NOW, reason="")
     assert await ledger.claims.count_by_pool() == (
         PoolCount("ci", "linux", queued=2, claimed=1, running=1),
         PoolCount("ci", "macos", queued=0, claimed=0, running=1),
@@ -180,9 +180,9 @@ async def test_a_list_can_be_narrowed_in_every_way(world: World) -> None:
 async def test_forgetting_old_claims_frees_their_keys_and_spares_the_open_ones(world: World) -> None:
     ledger = await world.open()
     old = await claimed(ledger, "a", idempotency_key="k", request_hash="h")
-    await ledger.claims.end(old.id, old.epoch, ClaimState.RELEASED, now=NOW, reason="")
+    await ledger.claims.end(old.id, old.epoch, EndCause.RELEASED, now=NOW, reason="")
     recent = await claimed(ledger, "b")
-    await ledger.claims.end(recent.id, recent.epoch, ClaimState.RELEASED, now=after(50), reason="")
+    await ledger.claims.end(recent.id, recent.epoch, EndCause.RELEASED, now=after(50), reason="")
     held = await claimed(ledger, "c")
     assert await ledger.claims.prune(ended_before=after(10)) == 1
     assert await ledger.claims.prune(ended_before=after(10)) == 0
@@ -200,7 +200,7 @@ async def test_what_protection_needs_of_live_claims_comes_in_a_narrow_read(world
     bare = await running(ledger, "b")
     await queued(ledger)
     gone = await claimed(ledger, "c")
-    await ledger.claims.end(gone.id, gone.epoch, ClaimState.LOST, now=NOW, reason="")
+    await ledger.claims.end(gone.id, gone.epoch, EndCause.WORKER_LOST, now=NOW, reason="")
     assert set((await ledger.claims.holds()).items) == {
         Hold("uid-w", claim.id, claim.epoch, "acme", NOW, after(3600)),
         Hold("uid-b", bare.id, bare.epoch, bare.owner, NOW, None),

@@ -10,7 +10,7 @@ from mooring.clock import Entropy, SystemClock
 from mooring.ledger.migrations import SCHEMA, Migration, known_migrations, migrate
 from mooring.ledger.postgres import PostgresLedger
 from mooring.ledger.queries import load, nouns
-from mooring.model.claim import Claim, ClaimState
+from mooring.model.claim import Claim, ClaimState, EndCause
 from mooring.model.errors import Misconfigured
 from tests.ledger.worlds import NOW
 from tests.postgres import PostgresForTests
@@ -118,6 +118,25 @@ async def test_the_database_itself_refuses_a_second_holder_and_unknown_states(po
         await connection.close()
 
 
+async def test_claims_that_ended_before_causes_were_kept_are_read_without_one(postgres: PostgresForTests) -> None:
+    url = postgres.empty_database()
+    connection = await connect(url)
+    await migrate(connection, known_migrations()[:1], NOW)
+    await connection.execute(
+        "INSERT INTO claims (id, namespace, pool, owner, state, priority, request_hash, epoch, address, ticket,"
+        " retryable, ttl_seconds, created_at, ended_at) VALUES ('old', 'n', 'p', 'o', 'lost', 0, '', 1, '', 1, false,"
+        " 60, $1, $1)",
+        NOW,
+    )
+    await connection.close()
+    ledger = await open_at(url)
+    try:
+        old = await ledger.claims.get("old")
+        assert old is not None and (old.state, old.cause) == (ClaimState.LOST, None)
+    finally:
+        await ledger.close()
+
+
 async def test_columns_and_model_have_the_same_fields_and_states(postgres: PostgresForTests) -> None:
     connection = await connect(postgres.fresh_database())
     try:
@@ -130,5 +149,9 @@ async def test_columns_and_model_have_the_same_fields_and_states(postgres: Postg
             "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'claims_state_check'"
         )
         assert set(re.findall(r"'(\w+)'::text", check)) == {state.value for state in ClaimState}
+        check = await connection.fetchval(
+            "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'claims_cause_check'"
+        )
+        assert set(re.findall(r"'(\w+)'::text", check)) == {cause.value for cause in EndCause}
     finally:
         await connection.close()

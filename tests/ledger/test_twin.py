@@ -10,7 +10,7 @@ from mooring.clock import Entropy, LoopClock
 from mooring.ledger.port import Ledger
 from mooring.ledger.records import Channel, ClaimFilter
 from mooring.ledger.twin import MemoryLedger, MemoryStore
-from mooring.model.claim import ENDED, Admission, AdmissionVerdict, Claim, Outcome
+from mooring.model.claim import ENDED, Admission, AdmissionVerdict, Claim, EndCause, Outcome
 from mooring.sandbox.virtual import run_virtual
 from tests.ledger.worlds import NOW, MemoryWorld, PostgresWorld, after, asked, on
 from tests.postgres import PostgresForTests
@@ -111,9 +111,9 @@ class Pair:
         )
 
     async def _end(self) -> list[Awaitable[Any]]:
-        state = self._choose(sorted(ENDED))
+        cause = self._choose(sorted(EndCause))
         return await self._each_fenced(
-            lambda ledger, claim, epoch: ledger.claims.end(claim, epoch, state, now=after(self._now), reason="r")
+            lambda ledger, claim, epoch: ledger.claims.end(claim, epoch, cause, now=after(self._now), reason="r")
         )
 
     async def _expire(self) -> list[Awaitable[Any]]:
@@ -125,10 +125,10 @@ class Pair:
         )
 
     async def _requeue(self) -> list[Awaitable[Any]]:
-        wait = self._choose((None, after(self._now + 5)))
+        wait, cause = self._choose((None, after(self._now + 5))), self._choose(sorted(EndCause))
         return await self._each_fenced(
             lambda ledger, claim, epoch: ledger.claims.requeue(
-                claim, epoch, now=after(self._now), reason="r", wait_until=wait
+                claim, epoch, cause, now=after(self._now), reason="r", wait_until=wait
             )
         )
 

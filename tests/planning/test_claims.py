@@ -5,11 +5,19 @@ from datetime import datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from mooring.model.claim import Claim, ClaimState
+from mooring.model.claim import Claim, ClaimState, EndCause
+from mooring.model.health import Check, WorkerHealth
+from mooring.model.node import Node
 from mooring.model.timeouts import Timeouts
 from mooring.model.worker import Worker
-from mooring.planning.claims import ClaimsSnapshot, Remedy, plan_claim_alive, plan_stamped_has_claim
-from tests.planning.fleets import NOW, stamped
+from mooring.planning.claims import (
+    ClaimsSnapshot,
+    Remedy,
+    plan_claim_alive,
+    plan_claim_has_pod,
+    plan_stamped_has_claim,
+)
+from tests.planning.fleets import NOW, node, stamped
 
 TIMEOUTS = Timeouts()
 EPOCH = 7  # of the stamps that `stamped` makes
@@ -106,3 +114,49 @@ def test_a_holder_who_could_not_be_heard_gets_a_whole_ttl_to_beat_again(
     since = None if hearing_seconds is None else ago(hearing_seconds)
     snapshot = ClaimsSnapshot(NOW, (stamped(1),), (silent,), TIMEOUTS, hearing_since=since)
     assert bool(plan_claim_alive(snapshot)) is expires
+
+
+@pytest.mark.parametrize(
+    ("departed", "cause", "floor"),
+    [
+        ({"uid-1": "the node is cordoned"}, EndCause.DRAINED, 0.0),
+        ({"uid-1": ""}, EndCause.WORKER_LOST, 0.0),
+        ({}, EndCause.WORKER_LOST, TIMEOUTS.claim_lost_grace),
+        ({"uid-2": "the node is cordoned"}, EndCause.WORKER_LOST, TIMEOUTS.claim_lost_grace),
+    ],
+)
+def test_a_claim_whose_worker_was_seen_leaving_a_drained_node_was_drained(
+    departed: dict[str, str], cause: EndCause, floor: float
+) -> None:
+    running = row(ClaimState.RUNNING, running_at=ago(50))
+    snapshot = ClaimsSnapshot(NOW, (), (running,), TIMEOUTS, absent_pods=frozenset({"uid-1"}), departed_pods=departed)
+    [act] = plan_claim_has_pod(snapshot)
+    assert (act.cause, act.floor_seconds) == (cause, floor)
+
+
+UNHEALTHY = WorkerHealth(limit=3, failures=3, failing_since=ago(30), recent=(Check(NOW, False, "refused", True),))
+OVERDUE = {"terminating_since": ago(300), "deletion_due": ago(100)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "where", "cause"),
+    [
+        (OVERDUE, node(unschedulable=True), EndCause.DRAINED),
+        (OVERDUE, node(), EndCause.WORKER_LOST),
+        ({}, None, EndCause.WORKER_LOST),
+        ({"ended": "exit code 1"}, node(), EndCause.WORKER_LOST),
+    ],
+)
+def test_a_claim_of_a_worker_that_died_where_it_stood_was_drained_only_with_its_node(
+    changes: dict[str, object], where: Node | None, cause: EndCause
+) -> None:
+    snapshot = ClaimsSnapshot(
+        NOW,
+        (stamped(1, **changes),),
+        (row(ClaimState.RUNNING, running_at=ago(50)),),
+        TIMEOUTS,
+        nodes={where.name: where} if where else {},
+        unhealthy={"uid-1": UNHEALTHY},
+    )
+    [act] = plan_claim_has_pod(snapshot)
+    assert act.cause is cause

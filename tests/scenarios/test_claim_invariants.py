@@ -6,7 +6,7 @@ import contextlib
 from mooring.kube.resources import PODS, SERVICEACCOUNTS
 from mooring.ledger.records import AuditFilter
 from mooring.model import names
-from mooring.model.claim import ClaimState, NewClaim, WorkerSlot
+from mooring.model.claim import ClaimState, EndCause, NewClaim, WorkerSlot
 from mooring.model.wish import Wish
 from mooring.sandbox.faults import Crash, Rule
 from tests.scenarios.harbour import NAMESPACE, Harbour, harbour, play
@@ -29,7 +29,7 @@ async def _leak(world: Harbour, count: int) -> None:
         annotations = {names.CLAIM: claim.id, names.EPOCH: str(claim.epoch), names.STAMPED_AT: _now(world)}
         patch = {"metadata": {"labels": {names.OWNER: "ghost", names.BUSY: "true"}, "annotations": annotations}}
         await world.client.merge_patch(PODS, meta.name, patch, NAMESPACE)
-        await ledger.claims.end(claim.id, claim.epoch, ClaimState.FAILED, now=now, reason="the dispatcher died")
+        await ledger.claims.end(claim.id, claim.epoch, EndCause.NOT_STARTED, now=now, reason="the dispatcher died")
 
 
 def _now(world: Harbour) -> str:

@@ -10,7 +10,7 @@ from mooring.control.claiming.identity import AUDIENCE
 from mooring.kube.errors import KubeError
 from mooring.kube.resources import NODES, PODS, SERVICEACCOUNTS
 from mooring.model import names
-from mooring.model.claim import ClaimState
+from mooring.model.claim import ClaimState, EndCause
 from mooring.model.errors import Conflict, Forbidden, NotFound, StaleEpoch, Unauthorized, Unavailable
 from mooring.model.wish import Wish
 from mooring.sandbox.faults import Refuse, Rule
@@ -387,7 +387,7 @@ def test_a_session_that_was_forgotten_and_may_not_be_repeated_is_lost_long_befor
             for _ in range(3):
                 await mooring.dispatching.next_session(worker, 20, executing=False)
             lost = await mooring.desk.get(claim.id)
-            assert lost.state is ClaimState.LOST and "knows nothing" in lost.reason
+            assert (lost.state, lost.cause) == (ClaimState.LOST, EndCause.FORGOTTEN)
             assert names.OWNER not in (await world.client.get(PODS, worker.name, NAMESPACE)).metadata.labels
 
     play(scenario)

@@ -10,7 +10,7 @@ from mooring.incidents.cast import REFUSED, SILENT
 from mooring.kube.resources import NODES, PODS
 from mooring.ledger.records import AuditFilter
 from mooring.model import names
-from mooring.model.claim import ClaimState
+from mooring.model.claim import ClaimState, EndCause
 from mooring.model.wish import Wish
 from mooring.sandbox.actors.runtime.script import Script
 from tests.scenarios.harbour import NAMESPACE, harbour, play
@@ -224,7 +224,7 @@ def test_a_word_in_the_health_check_heals_a_leaked_stamp_in_a_push_pool():
             address = pod.status.pod_ip
             world.doctor.answers[address] = _saying(True)
             await world.ledger.claims.end(
-                claim.id, claim.epoch, ClaimState.RELEASED, now=world.clock.now(), reason="its replica died half way"
+                claim.id, claim.epoch, EndCause.RELEASED, now=world.clock.now(), reason="its replica died half way"
             )
             await world.clock.sleep(600)
             assert names.OWNER in (await world.client.get(PODS, claim.pod_name, NAMESPACE)).metadata.labels

@@ -6,7 +6,7 @@ from mooring.kube.resources import EVENTS, PODS
 from mooring.kube.views import Pod
 from mooring.ledger.records import AuditFilter
 from mooring.model import names
-from mooring.model.claim import ClaimState
+from mooring.model.claim import ClaimState, EndCause
 from mooring.model.wish import Wish
 from mooring.sandbox.faults import Crash, Crashed, Rule
 from tests.scenarios.harbour import NAMESPACE, Harbour, harbour, play
@@ -192,7 +192,11 @@ def test_a_ledger_that_lost_rows_takes_no_shield_away():
             await world.clock.sleep(5)
             await world.ledger.meta.observe_epoch(claim.epoch + 1000, now=world.clock.now())  # rows were lost
             await world.ledger.claims.end(
-                claim.id, claim.epoch, ClaimState.LOST, now=world.clock.now(), reason="as if its row had never been"
+                claim.id,
+                claim.epoch,
+                EndCause.WORKER_LOST,
+                now=world.clock.now(),
+                reason="as if its row had never been",
             )
             await world.clock.sleep(60)
             assert shielded(await read(world, claim.pod_name))

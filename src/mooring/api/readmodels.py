@@ -17,7 +17,7 @@ from mooring.control.warming.requests import Asked, WarmupRequests
 from mooring.ledger.records import AuditFilter, ClaimFilter
 from mooring.model.audit import AuditRecord
 from mooring.model.checkup import Check, CheckStatus, Checkup
-from mooring.model.claim import Claim, ClaimState
+from mooring.model.claim import Claim, ClaimState, EndCause
 from mooring.model.explanation import Explanation
 
 __all__ = [
@@ -128,6 +128,7 @@ class ClaimReading(msgspec.Struct, frozen=True, rename="camel"):
     wait_until: datetime | None
     rebinds: int
     reason: str
+    cause: EndCause | None  # why it ended, or lost its last worker
     idempotency_key: str | None
 
 
@@ -197,6 +198,7 @@ def read_claim(claim: Claim, position: int | None = None) -> ClaimReading:
         wait_until=claim.wait_until,
         rebinds=claim.rebinds,
         reason=claim.reason,
+        cause=claim.cause,
         idempotency_key=claim.idempotency_key,
     )
 

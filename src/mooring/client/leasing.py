@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from mooring.client.durations import Duration, parse_seconds
 from mooring.client.errors import ClaimTimeout, LeaseLost, LossCause, RemoteError
+from mooring.model.claim import EndCause
 from mooring.model.errors import InvalidInput, MooringError
 from mooring.model.why import Why
 
@@ -17,6 +18,21 @@ LOOK_SECONDS = 2.0
 MOST_KEYS = 3
 
 _OPEN = ("queued", "claimed", "running")
+
+_WORKER_LOSSES: Mapping[str, LossCause] = {
+    EndCause.DRAINED: LossCause.DRAINED,
+    EndCause.WORKER_LOST: LossCause.EVICTED,
+    EndCause.FORGOTTEN: LossCause.EVICTED,
+}
+_LOSSES: Mapping[str, LossCause] = {
+    **_WORKER_LOSSES,
+    EndCause.EXPIRED: LossCause.EXPIRED,
+    EndCause.WAIT_OVER: LossCause.EXPIRED,
+    EndCause.RELEASED: LossCause.REVOKED,
+    EndCause.REVOKED: LossCause.REVOKED,
+    EndCause.NOT_STARTED: LossCause.REVOKED,
+}
+_LOSS_OF_STATE = {"expired": LossCause.EXPIRED, "lost": LossCause.EVICTED}  # where no cause is told
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +77,7 @@ class Grant:
     payload: dict[str, Any] | None
     position: int | None
     reason: str
+    cause: str | None
     ended_at: datetime | None
     key: str | None
 
@@ -158,6 +175,7 @@ def read_grant(body: dict[str, Any]) -> Grant:
         payload=body.get("payload"),
         position=body.get("position"),
         reason=body.get("reason") or "",
+        cause=body.get("cause"),
         ended_at=datetime.fromisoformat(ended_at) if ended_at else None,
         key=body.get("idempotencyKey"),
     )
@@ -260,19 +278,12 @@ def judge_loss(claim_id: str, epoch: int, found: Grant | None, now: datetime) ->
     """Why a lease is over, from what became of its claim."""
     if found is None:
         return LeaseLost(claim_id, LossCause.REVOKED, now, "there is no such claim any more")
-    at = found.ended_at or now
-    gone = LossCause.DRAINED if "drain" in found.reason else LossCause.EVICTED
-    match found.state:
-        case "expired":
-            return LeaseLost(claim_id, LossCause.EXPIRED, at, found.reason)
-        case "released" | "failed":
-            return LeaseLost(claim_id, LossCause.REVOKED, at, found.reason)
-        case "lost":
-            return LeaseLost(claim_id, gone, at, found.reason)
-        case _ if found.epoch != epoch:
-            return LeaseLost(claim_id, gone, at, found.reason or "it was moved to another worker")
-        case _:
-            return LeaseLost(claim_id, LossCause.REVOKED, at, found.reason or f"it is {found.state}")
+    told = found.cause or ""
+    if found.epoch != epoch:  # why it was moved; what became of it afterwards is another holder's story
+        cause, what = _WORKER_LOSSES.get(told, LossCause.EVICTED), "it was moved to another worker"
+    else:
+        cause, what = _LOSSES.get(told) or _LOSS_OF_STATE.get(found.state, LossCause.REVOKED), f"it is {found.state}"
+    return LeaseLost(claim_id, cause, found.ended_at or now, found.reason or what)
 
 
 def explain_wait(wish: Wish, pool: dict[str, Any] | None, position: int | None) -> Why:

@@ -4,7 +4,7 @@ What is watched does not depend on which replica watches (control-plane-failover
 """
 
 import asyncio
-from collections.abc import Callable, KeysView, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -43,7 +43,7 @@ class Fleet:
             client, SERVICEACCOUNTS, clock=clock, entropy=entropy, pace=pace, label_selector=WORKER
         )
         self.karpenter = Karpenter(client, clock, entropy)
-        self._departed: dict[str, None] = {}  # uids of workers seen leaving, the latest last
+        self._departed: dict[str, str] = {}  # uids of workers seen leaving, the latest last, and why they were drained
         self._reflectors: dict[str, Reflector[Any]] = {
             "pods": self._pods,
             "nodes": self._nodes,
@@ -136,9 +136,9 @@ class Fleet:
         return self._workers
 
     @property
-    def departed(self) -> KeysView[str]:
-        """Uids of workers that this replica saw leave, lately."""
-        return self._departed.keys()
+    def departed(self) -> Mapping[str, str]:
+        """Uids of workers that this replica saw leave, lately, and why their node was drained (empty: it was not)."""
+        return self._departed
 
     @property
     def accounts(self) -> tuple[views.ServiceAccount, ...]:
@@ -172,7 +172,8 @@ class Fleet:
         before = self.worker(key, pod.metadata.uid)
         if worker is None:
             self._workers.get(key, {}).pop(pod.metadata.uid, None)
-            self._departed[pod.metadata.uid] = None
+            node = self._nodes_by_name.get(pod.spec.node_name)
+            self._departed[pod.metadata.uid] = node.draining_because if node is not None else ""
             if len(self._departed) > _MOST_DEPARTED:
                 del self._departed[next(iter(self._departed))]
         else:

@@ -155,6 +155,7 @@ class Reaping:
         present = {worker.uid for worker in workers}
         homeless = [claim for claim in live.claims if claim.pod_uid is not None and claim.pod_uid not in present]
         absent = await asyncio.gather(*(self._is_absent(claim) for claim in homeless))
+        departed = self._fleet.departed
         return ClaimsSnapshot(
             now=self._clock.now(),
             workers=workers,
@@ -162,7 +163,7 @@ class Reaping:
             executing={suspect.uid: self._activity.executing(suspect) for suspect in suspects},
             stamped_claims=rows,
             absent_pods=frozenset(c.pod_uid for c, gone in zip(homeless, absent, strict=True) if gone and c.pod_uid),
-            departed_pods=frozenset(c.pod_uid for c in homeless if c.pod_uid in self._fleet.departed),
+            departed_pods={uid: departed[uid] for c in homeless if (uid := c.pod_uid) in departed and uid},
             accounts=await self._accounts(workers),
             timeouts=self._timeouts,
             nodes=self._fleet.nodes,

@@ -8,7 +8,7 @@ from mooring.kube.client import KubeClient
 from mooring.kube.resources import PODS, SERVICEACCOUNTS
 from mooring.ledger.port import Ledger
 from mooring.model.audit import AuditOutcome
-from mooring.model.claim import Claim, ClaimState, Outcome
+from mooring.model.claim import Claim, EndCause, Outcome
 from mooring.model.worker import Worker
 from mooring.planning.claims import Act, Remedy
 
@@ -44,10 +44,10 @@ class Remedies:
                 return await self._unstamp(worker)
             case Act(remedy=Remedy.DELETE_WORKER, worker=Worker() as worker):
                 return await self._delete_worker(worker)
-            case Act(remedy=Remedy.LOSE_CLAIM, claim=Claim() as claim, worker=Worker()):
-                return await self._lose_with_worker(claim, act.reason)
-            case Act(remedy=Remedy.LOSE_CLAIM, claim=Claim() as claim):
-                return await self._lose(claim, act.reason)
+            case Act(remedy=Remedy.LOSE_CLAIM, claim=Claim() as claim, cause=EndCause() as cause, worker=Worker()):
+                return await self._lose_with_worker(claim, cause, act.reason)
+            case Act(remedy=Remedy.LOSE_CLAIM, claim=Claim() as claim, cause=EndCause() as cause):
+                return await self._lose(claim, cause, act.reason)
             case Act(remedy=Remedy.FAIL_CLAIM, claim=Claim() as claim):
                 return await self._ending.fail(claim, act.reason)
             case Act(remedy=Remedy.EXPIRE_CLAIM, claim=Claim() as claim):
@@ -66,19 +66,19 @@ class Remedies:
         )
         return DONE  # its ServiceAccount, if it has one of its own, follows by `account-has-pod`
 
-    async def _lose(self, claim: Claim, reason: str) -> Result:
-        now = self._clock.now()
+    async def _lose(self, claim: Claim, cause: EndCause, reason: str) -> Result:
+        claims, now = self._ledger.claims, self._clock.now()
         if claim.retryable:
-            outcome = await self._ledger.claims.requeue(claim.id, claim.epoch, now=now, reason=reason, wait_until=None)
+            outcome = await claims.requeue(claim.id, claim.epoch, cause, now=now, reason=reason, wait_until=None)
         else:
-            outcome = await self._ledger.claims.end(claim.id, claim.epoch, ClaimState.LOST, now=now, reason=reason)
+            outcome = await claims.end(claim.id, claim.epoch, cause, now=now, reason=reason)
         return _told(outcome)
 
-    async def _lose_with_worker(self, claim: Claim, reason: str) -> Result:
+    async def _lose_with_worker(self, claim: Claim, cause: EndCause, reason: str) -> Result:
         """The pod is still there: it is let go with the claim, and deleted as one that nobody holds."""
         if claim.retryable:
-            return _told(await self._ending.requeue(claim, reason))
-        return _told(await self._ending.end(claim, claim.epoch, ClaimState.LOST, reason))
+            return _told(await self._ending.requeue(claim, cause, reason))
+        return _told(await self._ending.end(claim, claim.epoch, cause, reason))
 
     async def _expire(self, claim: Claim, reason: str) -> Result:
         outcome = await self._ledger.claims.expire(

@@ -27,7 +27,7 @@ from mooring.ledger.records import (
     Unlisten,
 )
 from mooring.model.audit import AuditEntry, AuditOutcome, AuditRecord
-from mooring.model.claim import Admission, Claim, ClaimState, NewClaim, Outcome, WorkerSlot
+from mooring.model.claim import Admission, Claim, EndCause, NewClaim, Outcome, WorkerSlot
 
 
 class Claims(Protocol):
@@ -88,8 +88,8 @@ class Claims(Protocol):
         """The holder is alive. Never moves `heartbeat_at` back."""
         ...
 
-    async def end(self, claim_id: str, epoch: int, state: ClaimState, *, now: datetime, reason: str) -> Outcome:
-        """`released`, `lost` or `failed` (or `expired`, without looking at the heartbeat)."""
+    async def end(self, claim_id: str, epoch: int, cause: EndCause, *, now: datetime, reason: str) -> Outcome:
+        """The state that the cause leads to (`expired` without looking at the heartbeat). The first cause stays."""
         ...
 
     async def expire(
@@ -103,7 +103,7 @@ class Claims(Protocol):
         ...
 
     async def requeue(
-        self, claim_id: str, epoch: int, *, now: datetime, reason: str, wait_until: datetime | None
+        self, claim_id: str, epoch: int, cause: EndCause, *, now: datetime, reason: str, wait_until: datetime | None
     ) -> Outcome:
         """Take the worker away and wait for another, at the old place in the queue, under a new epoch.
 

@@ -26,6 +26,35 @@ class ClaimState(StrEnum):
     FAILED = "failed"
 
 
+class EndCause(StrEnum):
+    """Why a claim ended or lost its worker, for programs; its `reason` says it to people, in words that may change."""
+
+    RELEASED = "released"  # whoever held it gave it back, or its worker finished
+    REVOKED = "revoked"  # somebody released it without naming its epoch: an operator
+    EXPIRED = "expired"  # no heartbeat within its ttl
+    WAIT_OVER = "wait_over"  # nobody became free in time
+    DRAINED = "drained"  # its worker left a node that was being drained
+    WORKER_LOST = "worker_lost"  # its worker died, or vanished in any other way
+    FORGOTTEN = "forgotten"  # its worker lives and knows nothing of it
+    NOT_STARTED = "not_started"  # its work never began: no worker, no credentials, or nobody to set it up
+
+    @property
+    def state(self) -> ClaimState:
+        """What a claim is that ended for this."""
+        return _STATE_AFTER[self]
+
+
+_STATE_AFTER: Mapping[EndCause, ClaimState] = {
+    EndCause.RELEASED: ClaimState.RELEASED,
+    EndCause.REVOKED: ClaimState.RELEASED,
+    EndCause.EXPIRED: ClaimState.EXPIRED,
+    EndCause.WAIT_OVER: ClaimState.EXPIRED,
+    EndCause.DRAINED: ClaimState.LOST,
+    EndCause.WORKER_LOST: ClaimState.LOST,
+    EndCause.FORGOTTEN: ClaimState.LOST,
+    EndCause.NOT_STARTED: ClaimState.FAILED,
+}
+
 LIVE = frozenset({ClaimState.CLAIMED, ClaimState.RUNNING})
 OPEN = LIVE | {ClaimState.QUEUED}
 ENDED = frozenset(ClaimState) - OPEN
@@ -114,6 +143,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     heartbeat_at: datetime | None
     ended_at: datetime | None
     reason: str
+    cause: EndCause | None = None  # of its end, or of losing its last worker: a new worker does not clear it
 
     @property
     def live(self) -> bool:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from mooring.model.audit import Subject
-from mooring.model.claim import Claim, ClaimState
+from mooring.model.claim import Claim, ClaimState, EndCause
 from mooring.model.health import WorkerHealth
 from mooring.model.node import Node
 from mooring.model.timeouts import Timeouts
@@ -43,6 +43,7 @@ class Act:
     floor_seconds: float
     worker: Worker | None = None
     claim: Claim | None = None
+    cause: EndCause | None = None  # what a claim that is lost was lost by
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -79,7 +80,7 @@ class ClaimsSnapshot:
     executing: Mapping[str, bool | None] = field(default_factory=dict)  # by pod uid; None and absent are unknown
     stamped_claims: Mapping[str, Claim | None] = field(default_factory=dict)  # rows behind suspicious stamps, by id
     absent_pods: frozenset[str] = frozenset()  # uids proven gone by a live look
-    departed_pods: frozenset[str] = frozenset()  # uids that this replica saw leave
+    departed_pods: Mapping[str, str] = field(default_factory=dict)  # uids that this replica saw leave -> why drained
     accounts: tuple[Account, ...] = ()
     nodes: Mapping[str, Node] = field(default_factory=dict)  # by name
     unhealthy: Mapping[str, WorkerHealth] = field(default_factory=dict)  # those whose checks failed, by pod uid
@@ -151,17 +152,18 @@ def plan_claim_has_pod(snapshot: ClaimsSnapshot) -> list[Act]:
             acts += _lose_with(worker, claim, snapshot)
             continue
         proven = "a live look found no such pod" if claim.pod_uid in snapshot.absent_pods else ""
-        seen_leaving = claim.pod_uid in snapshot.departed_pods
+        drained = snapshot.departed_pods.get(claim.pod_uid)  # None: not seen; empty: its node was not drained
         acts.append(
             Act(
                 invariant="claim-has-pod",
                 remedy=Remedy.LOSE_CLAIM,
                 subject=_claim(claim),
-                reason=f"its worker {claim.pod_name} is gone",
+                reason=f"its worker {claim.pod_name} is gone" + (f": {drained}" if drained else ""),
                 proofs=("no worker with that uid is watched", proven),
                 age_seconds=_age(snapshot.now, claim.claimed_at),
-                floor_seconds=0.0 if seen_leaving else snapshot.timeouts.claim_lost_grace,
+                floor_seconds=0.0 if drained is not None else snapshot.timeouts.claim_lost_grace,
                 claim=claim,
+                cause=EndCause.DRAINED if drained else EndCause.WORKER_LOST,
                 facts={"pod": claim.pod_name, "uid": claim.pod_uid, "retryable": claim.retryable},
             )
         )
@@ -170,9 +172,11 @@ def plan_claim_has_pod(snapshot: ClaimsSnapshot) -> list[Act]:
 
 def _lose_with(worker: Worker, claim: Claim, snapshot: ClaimsSnapshot) -> list[Act]:
     """The claim of a worker that is there and dead."""
-    proofs = prove_lost(worker, snapshot.nodes.get(worker.node), snapshot.unhealthy.get(worker.uid))
+    node = snapshot.nodes.get(worker.node)
+    proofs = prove_lost(worker, node, snapshot.unhealthy.get(worker.uid))
     if proofs is None:
         return []
+    drained = worker.terminating_since is not None and node is not None and bool(node.draining_because)
     return [
         Act(
             invariant="claim-has-pod",
@@ -184,6 +188,7 @@ def _lose_with(worker: Worker, claim: Claim, snapshot: ClaimsSnapshot) -> list[A
             floor_seconds=0.0,
             worker=worker,
             claim=claim,
+            cause=EndCause.DRAINED if drained else EndCause.WORKER_LOST,
             facts={"pod": worker.name, "uid": worker.uid, "node": worker.node, "retryable": claim.retryable},
         )
     ]

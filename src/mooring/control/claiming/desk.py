@@ -11,7 +11,7 @@ from mooring.control.claiming.handover import Handover, NoWorker
 from mooring.control.claiming.ready import ReadyIndex
 from mooring.control.fleet import Fleet
 from mooring.ledger.port import Ledger
-from mooring.model.claim import AdmissionVerdict, Claim, ClaimState, NewClaim
+from mooring.model.claim import AdmissionVerdict, Claim, ClaimState, EndCause, NewClaim
 from mooring.model.errors import Conflict, NotFound, Refused, StaleEpoch, Unavailable
 from mooring.model.pool import Pool, find_problems
 from mooring.model.wish import Wish
@@ -124,7 +124,7 @@ class ClaimDesk:
                     try:
                         return await self._handover.complete(pool, admission.claim, place)
                     except NoWorker as none:
-                        await self._ending.end(none.claim, none.claim.epoch, ClaimState.FAILED, none.message)
+                        await self._ending.end(none.claim, none.claim.epoch, EndCause.NOT_STARTED, none.message)
                         raise
                 case AdmissionVerdict.SLOT_TAKEN:
                     continue  # another replica was faster; the slot stays marked until the ledger is read again
@@ -158,7 +158,7 @@ class ClaimDesk:
         overdue = claim.wait_until is not None and self._clock.now() >= claim.wait_until
         if claim.state is ClaimState.QUEUED and overdue:
             outcome = await self._ledger.claims.end(
-                claim.id, claim.epoch, ClaimState.EXPIRED, now=self._clock.now(), reason="nobody became free in time"
+                claim.id, claim.epoch, EndCause.WAIT_OVER, now=self._clock.now(), reason="nobody became free in time"
             )
             if outcome.applied:
                 raise WaitTimedOut(
@@ -188,13 +188,17 @@ class ClaimDesk:
         return outcome.require()
 
     async def release(self, claim_id: str, epoch: int | None, reason: str = "released by its holder") -> Claim:
-        """Give the worker back. Releasing twice is fine; releasing under an old epoch is not."""
+        """Give the worker back. Releasing twice is fine; releasing under an old epoch is not.
+
+        Only a holder knows the epoch: without one the claim is taken from whoever holds it.
+        """
         claim = await self.get(claim_id)
         if epoch is not None and epoch != claim.epoch:
             raise StaleEpoch(f"claim {claim_id} is under epoch {claim.epoch} now", fix="it is no longer yours")
         if claim.state in (ClaimState.RELEASED, ClaimState.EXPIRED, ClaimState.LOST, ClaimState.FAILED):
             return claim
-        outcome = await self._ending.end(claim, claim.epoch, ClaimState.RELEASED, reason)
+        cause = EndCause.REVOKED if epoch is None else EndCause.RELEASED
+        outcome = await self._ending.end(claim, claim.epoch, cause, reason)
         return outcome.require()
 
     def _pool(self, pool_key: str) -> Pool:

@@ -18,7 +18,7 @@ from mooring.control.fleet import Fleet
 from mooring.ledger.port import Ledger
 from mooring.ledger.records import AuditFilter, Channel, Wake
 from mooring.model.audit import AuditEntry, AuditOutcome, AuditRecord, Subject
-from mooring.model.claim import Claim, ClaimState
+from mooring.model.claim import Claim, EndCause
 from mooring.model.errors import Forbidden, MooringError, NotFound, StaleEpoch, Unavailable
 from mooring.model.worker import Worker, WorkerState
 from mooring.planning.workers import classify_worker
@@ -133,7 +133,7 @@ class Dispatching:
         claim = await self._own(worker, claim_id, epoch)
         entry = self._entry(worker, claim, result)
         await self._ledger.audit.begin(entry)
-        outcome = await self._ending.end(claim, epoch, ClaimState.RELEASED, entry.reason)
+        outcome = await self._ending.end(claim, epoch, EndCause.RELEASED, entry.reason)
         told, error = AuditOutcome.DONE, ""
         if outcome.applied:
             self._activity.hear(worker.uid, executing=False)

@@ -14,7 +14,7 @@ from mooring.kube.views import Pod
 from mooring.ledger.port import Ledger
 from mooring.model import names
 from mooring.model.audit import AuditOutcome, Subject
-from mooring.model.claim import Claim, ClaimState, Outcome
+from mooring.model.claim import Claim, EndCause, Outcome
 
 log = structlog.get_logger()
 
@@ -40,17 +40,17 @@ class Ending:
         self._auditor = auditor
         self._clock = clock
 
-    async def end(self, claim: Claim, epoch: int, state: ClaimState, reason: str) -> Outcome:
+    async def end(self, claim: Claim, epoch: int, cause: EndCause, reason: str) -> Outcome:
         """End the row, fenced on the epoch; then return or delete the worker."""
-        outcome = await self._ledger.claims.end(claim.id, epoch, state, now=self._clock.now(), reason=reason)
+        outcome = await self._ledger.claims.end(claim.id, epoch, cause, now=self._clock.now(), reason=reason)
         if outcome.applied:
             await self._let_go(claim, keep=self._is_reused(claim))
         return outcome
 
-    async def requeue(self, claim: Claim, reason: str) -> Outcome:
+    async def requeue(self, claim: Claim, cause: EndCause, reason: str) -> Outcome:
         """Take the worker away and wait for another one, under a new epoch; then return or delete the worker."""
         outcome = await self._ledger.claims.requeue(
-            claim.id, claim.epoch, now=self._clock.now(), reason=reason, wait_until=None
+            claim.id, claim.epoch, cause, now=self._clock.now(), reason=reason, wait_until=None
         )
         if outcome.applied:
             await self._let_go(claim, keep=self._is_reused(claim))
@@ -60,7 +60,7 @@ class Ending:
         """The work never began: un-stamp the worker at once, then end the row."""
         await self._let_go(claim, keep=True)
         outcome = await self._ledger.claims.end(
-            claim.id, claim.epoch, ClaimState.FAILED, now=self._clock.now(), reason=reason
+            claim.id, claim.epoch, EndCause.NOT_STARTED, now=self._clock.now(), reason=reason
         )
         if outcome.applied:
             return DONE

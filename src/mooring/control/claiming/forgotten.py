@@ -9,7 +9,7 @@ from mooring.control.auditing import DONE, Auditor, Result
 from mooring.control.claiming.ending import Ending
 from mooring.ledger.port import Ledger
 from mooring.model.audit import AuditOutcome, Subject
-from mooring.model.claim import Claim, ClaimState
+from mooring.model.claim import Claim, ClaimState, EndCause
 from mooring.model.worker import Worker
 
 SILENCE_SECONDS = 45.0  # workers beat every 15 seconds, or three times within a shorter ttl
@@ -46,9 +46,9 @@ class ForgottenSessions:
 
         async def lose() -> Result:
             if claim.retryable:
-                outcome = await self._ending.requeue(claim, reason)
+                outcome = await self._ending.requeue(claim, EndCause.FORGOTTEN, reason)
             else:
-                outcome = await self._ending.end(claim, claim.epoch, ClaimState.LOST, reason)
+                outcome = await self._ending.end(claim, claim.epoch, EndCause.FORGOTTEN, reason)
             return DONE if outcome.applied else (AuditOutcome.SKIPPED, f"the ledger said {outcome.verdict.value}")
 
         proofs = ["the worker says that it is idle", f"no heartbeat for {self._silence(claim):.0f} s"]

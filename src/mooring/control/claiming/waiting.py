@@ -14,7 +14,7 @@ from mooring.control.fleet import Fleet
 from mooring.kube.errors import KubeError
 from mooring.ledger.port import Ledger
 from mooring.ledger.records import Channel, Wake
-from mooring.model.claim import Claim, Verdict
+from mooring.model.claim import Claim, EndCause, Verdict
 from mooring.model.errors import MooringError, Unavailable
 from mooring.model.pool import Pool
 
@@ -130,7 +130,12 @@ class Waiting:
     async def _requeue(self, claim: Claim) -> None:
         try:
             await self._ledger.claims.requeue(
-                claim.id, claim.epoch, now=self._clock.now(), reason="its worker went away", wait_until=claim.wait_until
+                claim.id,
+                claim.epoch,
+                EndCause.WORKER_LOST,
+                now=self._clock.now(),
+                reason="its worker went away",
+                wait_until=claim.wait_until,
             )
         except Unavailable as error:
             log.warning("a claim could not be requeued", claim=claim.id, error=error.message)

@@ -17,6 +17,7 @@ from mooring.model.claim import (
     AdmissionVerdict,
     Claim,
     ClaimState,
+    EndCause,
     Hold,
     NewClaim,
     Outcome,
@@ -102,8 +103,9 @@ class PostgresClaims:
         claim = await self.get(claim_id)
         return _missed(judge_heartbeat(claim, epoch), claim)
 
-    async def end(self, claim_id: str, epoch: int, state: ClaimState, *, now: datetime, reason: str) -> Outcome:
-        row = await self._database.fetch_row(_SQL["end"], claim_id, epoch, state.value, now, reason)
+    async def end(self, claim_id: str, epoch: int, cause: EndCause, *, now: datetime, reason: str) -> Outcome:
+        state = cause.state
+        row = await self._database.fetch_row(_SQL["end"], claim_id, epoch, state.value, now, reason, cause.value)
         return await self._written(row, claim_id, epoch, state)
 
     async def expire(
@@ -116,9 +118,9 @@ class PostgresClaims:
         return self._claims(await self._database.fetch(_SQL["expire_waiting"], now, limit, _WAIT_OVER))
 
     async def requeue(
-        self, claim_id: str, epoch: int, *, now: datetime, reason: str, wait_until: datetime | None
+        self, claim_id: str, epoch: int, cause: EndCause, *, now: datetime, reason: str, wait_until: datetime | None
     ) -> Outcome:
-        row = await self._database.fetch_row(_SQL["requeue"], claim_id, epoch, now, reason, wait_until)
+        row = await self._database.fetch_row(_SQL["requeue"], claim_id, epoch, now, reason, wait_until, cause.value)
         if row:
             return Outcome(Verdict.DONE, self._claim(row))
         claim = await self.get(claim_id)
@@ -210,7 +212,7 @@ class PostgresClaims:
     def _present(self, row: Row) -> Incarnation:
         """The incarnation that rows of live claims were read from."""
         return self._keeper.saw(
-            Incarnation(id=row["incarnation"], since=row["since"], cause=Cause(row["cause"]), armed=row["armed"])
+            Incarnation(id=row["incarnation"], since=row["since"], cause=Cause(row["began_by"]), armed=row["armed"])
         )
 
     def _claims(self, rows: Iterable[Row]) -> tuple[Claim, ...]:
@@ -219,6 +221,7 @@ class PostgresClaims:
     def _claim(self, row: Row) -> Claim:
         values = dict(zip(_FIELDS, _columns(row), strict=True))
         values["state"] = ClaimState(values["state"])
+        values["cause"] = EndCause(values["cause"]) if values["cause"] is not None else None
         claim = Claim(**values)
         self._keeper.acknowledge(claim.epoch)
         return claim

@@ -1,7 +1,7 @@
 -- fragment: claim
 id, namespace, pool, owner, state, priority, idempotency_key, request_hash, epoch, previous_epoch, pod_name, pod_uid,
 slot, address, protected_until, ticket, retryable, rebinds, payload, delivered_epoch, ttl_seconds, wait_until,
-created_at, queued_at, claimed_at, running_at, heartbeat_at, ended_at, reason
+created_at, queued_at, claimed_at, running_at, heartbeat_at, ended_at, reason, cause
 
 -- fragment: gate
 CASE WHEN $12::bigint IS NULL THEN false ELSE $12 <= (
@@ -127,7 +127,7 @@ RETURNING {claim}
 
 -- name: end
 WITH changed AS (
-    UPDATE claims SET state = $3, ended_at = $4, reason = $5, payload = NULL
+    UPDATE claims SET state = $3, ended_at = $4, reason = $5, cause = $6, payload = NULL
     WHERE id = $1 AND epoch = $2 AND state IN ('queued', 'claimed', 'running')
     RETURNING {claim}
 )
@@ -137,7 +137,7 @@ FROM changed
 
 -- name: expire
 WITH changed AS (
-    UPDATE claims SET state = 'expired', ended_at = $4, reason = $5, payload = NULL
+    UPDATE claims SET state = 'expired', ended_at = $4, reason = $5, cause = 'expired', payload = NULL
     WHERE id = $1 AND epoch = $2 AND state IN ('queued', 'claimed', 'running')
         AND heartbeat_at IS NOT DISTINCT FROM $3::timestamptz
     RETURNING {claim}
@@ -146,7 +146,7 @@ SELECT {claim}, pg_notify('mooring_claim', id) FROM changed
 
 -- name: expire_waiting
 WITH changed AS (
-    UPDATE claims SET state = 'expired', ended_at = $1, reason = $3, payload = NULL
+    UPDATE claims SET state = 'expired', ended_at = $1, reason = $3, cause = 'wait_over', payload = NULL
     WHERE id IN (
         SELECT id FROM claims WHERE state = 'queued' AND wait_until <= $1
         ORDER BY ticket LIMIT $2
@@ -161,7 +161,7 @@ WITH changed AS (
     UPDATE claims SET
         state = 'queued', previous_epoch = epoch, epoch = nextval('claim_epochs'), pod_name = NULL, pod_uid = NULL,
         slot = NULL, address = '', protected_until = NULL, queued_at = $3, claimed_at = NULL, heartbeat_at = NULL,
-        rebinds = rebinds + 1, reason = $4, wait_until = $5
+        rebinds = rebinds + 1, reason = $4, wait_until = $5, cause = $6
     WHERE id = $1 AND epoch = $2 AND (state = 'claimed' OR (state = 'running' AND retryable))
     RETURNING {claim}
 )
@@ -178,7 +178,7 @@ SELECT {claim} FROM claims WHERE pod_uid = $1 AND slot = $2 AND state IN ('claim
 
 -- fragment: present
 (
-    SELECT id AS incarnation, since, cause, armed_at IS NOT NULL AS armed
+    SELECT id AS incarnation, since, cause AS began_by, armed_at IS NOT NULL AS armed
     FROM incarnations ORDER BY ordinal DESC LIMIT 1
 ) AS present
 

@@ -15,6 +15,7 @@ from mooring.model.claim import (
     AdmissionVerdict,
     Claim,
     ClaimState,
+    EndCause,
     Hold,
     NewClaim,
     Outcome,
@@ -138,13 +139,13 @@ class MemoryClaims:
             return Outcome(verdict, claim)
         return Outcome(Verdict.DONE, self._put(store, replace(claim, heartbeat_at=_later(claim.heartbeat_at, now))))
 
-    async def end(self, claim_id: str, epoch: int, state: ClaimState, *, now: datetime, reason: str) -> Outcome:
+    async def end(self, claim_id: str, epoch: int, cause: EndCause, *, now: datetime, reason: str) -> Outcome:
         store = await self._session.turn()
         claim = store.claims.get(claim_id)
-        verdict = judge_write(claim, epoch, state)
+        verdict = judge_write(claim, epoch, cause.state)
         if claim is None or verdict is not Verdict.DONE:
             return Outcome(verdict, claim)
-        return Outcome(Verdict.DONE, self._end(store, claim, state, now, reason))
+        return Outcome(Verdict.DONE, self._end(store, claim, cause, now, reason))
 
     async def expire(
         self, claim_id: str, epoch: int, *, heartbeat_at: datetime | None, now: datetime, reason: str
@@ -156,7 +157,7 @@ class MemoryClaims:
             return Outcome(verdict, claim)
         if claim.heartbeat_at != heartbeat_at:
             return Outcome(Verdict.REFUSED, claim)
-        return Outcome(Verdict.DONE, self._end(store, claim, ClaimState.EXPIRED, now, reason))
+        return Outcome(Verdict.DONE, self._end(store, claim, EndCause.EXPIRED, now, reason))
 
     async def expire_waiting(self, *, now: datetime, limit: int = 100) -> tuple[Claim, ...]:
         store = await self._session.turn()
@@ -166,10 +167,10 @@ class MemoryClaims:
             if claim.state is ClaimState.QUEUED and claim.wait_until and claim.wait_until <= now
         ]
         over.sort(key=lambda claim: claim.ticket)
-        return tuple(self._end(store, claim, ClaimState.EXPIRED, now, _WAIT_OVER) for claim in over[:limit])
+        return tuple(self._end(store, claim, EndCause.WAIT_OVER, now, _WAIT_OVER) for claim in over[:limit])
 
     async def requeue(
-        self, claim_id: str, epoch: int, *, now: datetime, reason: str, wait_until: datetime | None
+        self, claim_id: str, epoch: int, cause: EndCause, *, now: datetime, reason: str, wait_until: datetime | None
     ) -> Outcome:
         store = await self._session.turn()
         claim = store.claims.get(claim_id)
@@ -179,7 +180,7 @@ class MemoryClaims:
         queued = replace(
             claim, state=ClaimState.QUEUED, previous_epoch=claim.epoch, epoch=store.draw_epoch(), pod_name=None,
             pod_uid=None, slot=None, address="", protected_until=None, queued_at=now, claimed_at=None,
-            heartbeat_at=None, rebinds=claim.rebinds + 1, reason=reason, wait_until=wait_until,
+            heartbeat_at=None, rebinds=claim.rebinds + 1, reason=reason, wait_until=wait_until, cause=cause,
         )  # fmt: skip
         store.notify(Channel.QUEUE, f"{claim.namespace}/{claim.pool}")
         store.notify(Channel.CLAIM, claim.id)
@@ -275,10 +276,12 @@ class MemoryClaims:
         )  # fmt: skip
         return self._put(store, bound)
 
-    def _end(self, store: MemoryStore, claim: Claim, state: ClaimState, now: datetime, reason: str) -> Claim:
-        if claim.queued_at or state is not ClaimState.RELEASED:
+    def _end(self, store: MemoryStore, claim: Claim, cause: EndCause, now: datetime, reason: str) -> Claim:
+        if claim.queued_at or cause.state is not ClaimState.RELEASED:
             store.notify(Channel.CLAIM, claim.id)
-        return self._put(store, replace(claim, state=state, ended_at=now, reason=reason, payload=None))
+        return self._put(
+            store, replace(claim, state=cause.state, ended_at=now, reason=reason, cause=cause, payload=None)
+        )
 
 
 def _created(store: MemoryStore, new: NewClaim, now: datetime) -> Claim:

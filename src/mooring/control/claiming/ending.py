@@ -8,7 +8,7 @@ from mooring.control.claiming.ready import ReadyIndex
 from mooring.control.claiming.stamping import Stamper
 from mooring.control.fleet import Fleet
 from mooring.kube.client import KubeClient
-from mooring.kube.errors import KubeError, ObjectNotFound
+from mooring.kube.errors import KubeError, ObjectConflict, ObjectNotFound
 from mooring.kube.resources import PODS, SERVICEACCOUNTS
 from mooring.kube.views import Pod
 from mooring.ledger.port import Ledger
@@ -17,6 +17,8 @@ from mooring.model.audit import AuditOutcome, Subject
 from mooring.model.claim import Claim, EndCause, Outcome
 
 log = structlog.get_logger()
+
+_ATTEMPTS = 5
 
 
 class Ending:
@@ -111,22 +113,40 @@ class Ending:
     async def _delete(self, claim: Claim, pod: Pod) -> None:
         """`reuse: Never`: the session is over, and so is its worker. Audited before, with both preconditions."""
         meta = pod.metadata
-
-        async def delete() -> Result:
-            await self._client.delete(
-                PODS, meta.name, meta.namespace, uid=meta.uid, resource_version=meta.resource_version
-            )
-            await self._delete_account(pod)
-            return DONE
-
         await self._auditor.carry_out(
-            delete,
+            lambda: self._delete_while_ours(claim, pod),
             actor=f"claim/{claim.id}",
             action="delete",
             subject=Subject("Pod", meta.namespace, meta.name, meta.uid),
             reason="its session is over and the pool does not reuse workers",
             evidence={"proofs": ["the claim has ended", "no other live claim"], "epoch": claim.epoch},
         )
+
+    async def _delete_while_ours(self, claim: Claim, pod: Pod) -> Result:
+        """The guard and the kubelet write the pod too: that changes its version, but not whose it was."""
+        told = ""
+        for _ in range(_ATTEMPTS):
+            meta = pod.metadata
+            try:
+                await self._client.delete(
+                    PODS, meta.name, meta.namespace, uid=meta.uid, resource_version=meta.resource_version
+                )
+            except ObjectConflict as conflict:
+                told = conflict.message
+            else:
+                await self._delete_account(pod)
+                return DONE
+            pod = await self._client.get(PODS, meta.name, meta.namespace)
+            if because := await self._why_not_ours(claim, pod):
+                return AuditOutcome.SKIPPED, because
+        return AuditOutcome.SKIPPED, told
+
+    async def _why_not_ours(self, claim: Claim, pod: Pod) -> str:
+        if pod.metadata.uid != claim.pod_uid:
+            return "it is another pod by now"
+        if pod.metadata.annotations.get(names.EPOCH) != str(claim.epoch):
+            return "it carries another stamp by now"
+        return "another claim holds it by now" if await self._is_shared(claim, pod.metadata.uid) else ""
 
     async def _delete_account(self, pod: Pod) -> None:
         if pod.spec.service_account_name != pod.metadata.name:

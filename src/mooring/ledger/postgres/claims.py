@@ -8,6 +8,7 @@ from typing import Any
 
 from asyncpg import UniqueViolationError
 
+from mooring.ledger.postgres.convoy import Convoy
 from mooring.ledger.postgres.database import Connection, Database, Row
 from mooring.ledger.postgres.incarnation import IncarnationKeeper
 from mooring.ledger.queries import load
@@ -32,6 +33,7 @@ from mooring.model.claim import (
 
 _SQL = load("claims")
 _FIELDS = Claim.__struct_fields__
+_POD_UID = 14  # its place among the arguments of insert_claimed, before that of the slot
 _OF_INCARNATION = 4  # columns of `live` and `holds` that come before those of the claim
 _columns = itemgetter(*_FIELDS)
 _WAIT_OVER = "no worker became free in time"
@@ -43,6 +45,8 @@ class PostgresClaims:
     def __init__(self, database: Database, keeper: IncarnationKeeper) -> None:
         self._database = database
         self._keeper = keeper
+        self._inserting = Convoy(database, _SQL["insert_claimed"], order=itemgetter(_POD_UID, _POD_UID + 1))
+        self._starting = Convoy(database, _SQL["mark_running"], order=itemgetter(0))
 
     async def insert_claimed(
         self,
@@ -54,13 +58,17 @@ class PostgresClaims:
         overtake: bool = False,
     ) -> Admission:
         arguments = (*_request(new, now, owner_limit), overtake, *_slot(where))
-        return await self._admit(new, owner_limit, _SQL["insert_claimed"], arguments)
+        if owner_limit is None:
+            return await self._admitted(new, await self._inserting.fetch_row(*arguments))
+        return await self._admit_counted(new, _SQL["insert_claimed"], arguments)
 
     async def insert_queued(
         self, new: NewClaim, *, now: datetime, wait_until: datetime, owner_limit: int | None = None
     ) -> Admission:
         arguments = (*_request(new, now, owner_limit), wait_until)
-        return await self._admit(new, owner_limit, _SQL["insert_queued"], arguments)
+        if owner_limit is None:
+            return await self._admitted(new, await self._database.fetch_row(_SQL["insert_queued"], *arguments))
+        return await self._admit_counted(new, _SQL["insert_queued"], arguments)
 
     async def bind_next(self, namespace: str, pool: str, where: WorkerSlot, *, now: datetime) -> Outcome | None:
         try:
@@ -89,8 +97,8 @@ class PostgresClaims:
         payload: dict[str, Any] | None = None,
         announce: bool = False,
     ) -> Outcome:
-        row = await self._database.fetch_row(_SQL["mark_running"], claim_id, epoch, now, payload, announce)
-        return await self._written(row, claim_id, epoch, ClaimState.RUNNING)
+        row = await self._starting.fetch_row(claim_id, epoch, now, payload, announce)
+        return await self._written(row if row["id"] else None, claim_id, epoch, ClaimState.RUNNING)
 
     async def deliver_next(self, pod_uid: str, *, now: datetime) -> Claim | None:
         row = await self._database.fetch_row(_SQL["deliver_next"], pod_uid, now)
@@ -178,18 +186,15 @@ class PostgresClaims:
         count: int = await self._database.fetch_value(_SQL["prune"], ended_before, limit)
         return count
 
-    async def _admit(
-        self, new: NewClaim, owner_limit: int | None, query: str, arguments: tuple[object, ...]
-    ) -> Admission:
+    async def _admit_counted(self, new: NewClaim, query: str, arguments: tuple[object, ...]) -> Admission:
         async def insert_counted(connection: Connection) -> Row:
             await connection.fetch(_SQL["lock_owner"], new.namespace, new.pool, new.owner)
             return await connection.fetchrow(query, *arguments)
 
-        if owner_limit is None:
-            row = await self._database.fetch_row(query, *arguments)
-        else:
-            row = await self._database.transact(insert_counted)
-        if row is not None and row["id"] is not None:
+        return await self._admitted(new, await self._database.transact(insert_counted))
+
+    async def _admitted(self, new: NewClaim, row: Row) -> Admission:
+        if row["id"] is not None:
             return Admission(AdmissionVerdict.CREATED, self._claim(row))
         return await self._explain_refusal(new, row)
 

@@ -1,7 +1,8 @@
 """A bounded pool of connections: runs named queries, retries whole transactions, and verifies every new connection."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -12,7 +13,7 @@ import msgspec
 from mooring.clock import Clock, Entropy
 from mooring.ledger.errors import RETRYABLE, translated
 from mooring.ledger.migrations import SCHEMA
-from mooring.model.errors import Misconfigured
+from mooring.model.errors import InvalidInput, Misconfigured
 
 T = TypeVar("T")
 Row = Any
@@ -82,6 +83,13 @@ class Database:
 
     async def fetch_row(self, query: str, *arguments: object) -> Row | None:
         return await self.transact(lambda connection: connection.fetchrow(query, *arguments), single=True)
+
+    async def fetch_rows(self, query: str, arguments: Sequence[tuple[object, ...]]) -> list[Row | BaseException]:
+        """The one row of each, in one transaction; when one of them spoils it, each alone, with the error it made."""
+        if len(arguments) > 1:
+            with contextlib.suppress(InvalidInput, asyncpg.PostgresError, asyncpg.InterfaceError):
+                return await self.transact(lambda connection: connection.fetchmany(query, arguments), single=True)
+        return await asyncio.gather(*(self.fetch_row(query, *each) for each in arguments), return_exceptions=True)
 
     async def fetch_value(self, query: str, *arguments: object) -> Any:
         return await self.transact(lambda connection: connection.fetchval(query, *arguments), single=True)

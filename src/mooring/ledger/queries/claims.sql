@@ -97,7 +97,8 @@ WITH turn AS MATERIALIZED (
 SELECT {claim}, CASE WHEN queued_at IS NOT NULL THEN pg_notify('mooring_claim', id) END FROM bound
 
 -- name: mark_running
--- NOTIFY makes commits wait for each other, so the way of an ordinary claim has none.
+-- NOTIFY makes commits wait for each other, so the way of an ordinary claim has none. Always one row, empty when nothing
+-- changed.
 WITH changed AS (
     UPDATE claims SET
         state = 'running', running_at = greatest(claimed_at, $3), heartbeat_at = greatest(heartbeat_at, $3),
@@ -105,10 +106,10 @@ WITH changed AS (
     WHERE id = $1 AND epoch = $2 AND state = 'claimed'
     RETURNING {claim}
 )
-SELECT {claim},
+SELECT changed.*,
     CASE WHEN queued_at IS NOT NULL THEN pg_notify('mooring_claim', id) END,
-    CASE WHEN $5::boolean THEN pg_notify('mooring_dispatch', pod_uid) END
-FROM changed
+    CASE WHEN $5::boolean AND id IS NOT NULL THEN pg_notify('mooring_dispatch', pod_uid) END
+FROM (VALUES (1)) AS always LEFT JOIN changed ON true
 
 -- name: deliver_next
 UPDATE claims SET delivered_epoch = epoch, heartbeat_at = greatest(heartbeat_at, $2)

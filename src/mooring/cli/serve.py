@@ -1,9 +1,10 @@
 """`mooring serve`: one replica of the control plane in a cluster; all settings come from the environment."""
 
-import asyncio
 import contextlib
 import sys
 from contextlib import AsyncExitStack
+
+import uvloop
 
 from mooring.api.auth import Access, load_token
 from mooring.api.hosting import bind
@@ -30,7 +31,7 @@ def run_serve() -> None:
     if not settings.database:
         raise Misconfigured("MOORING_DATABASE is not set", fix="give the URL of a PostgreSQL database")
     configure_logs(settings.log_level)
-    asyncio.run(serve(settings, Timeouts()))
+    uvloop.run(serve(settings, Timeouts()))
 
 
 async def serve(settings: Settings, timeouts: Timeouts) -> None:

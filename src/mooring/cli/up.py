@@ -1,11 +1,12 @@
 """`mooring up`: a cluster, a database, the control plane and the dashboard on this machine."""
 
-import asyncio
 import contextlib
 import sys
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
+
+import uvloop
 
 from mooring.api.auth import Access, load_token
 from mooring.api.hosting import bind
@@ -54,7 +55,7 @@ def run_up(options: UpOptions) -> None:
     if options.cluster not in ("sandbox", "kubernetes"):
         raise InvalidInput("--cluster", options.cluster, "sandbox or kubernetes")
     configure_logs("warning")
-    asyncio.run(_up(options))
+    uvloop.run(_up(options))
 
 
 async def _up(options: UpOptions) -> None:

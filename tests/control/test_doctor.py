@@ -41,7 +41,7 @@ async def running(client: KubeClient) -> AsyncIterator[Mooring]:
             PolledActivity(CLOCK),
             StagedDocuments(),
             HttpProbe(),
-            HttpProbe(),
+            "http://127.0.0.1",
         )
     )
     task = asyncio.create_task(mooring.run())

@@ -5,11 +5,18 @@ import contextlib
 import socket
 
 import pytest
+import uvloop
 
 from mooring.client.health import answering_health
 from mooring.control.probing import Answer, HttpProbe, Target, read_answer
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.fixture(params=[asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
+def run(request):
+    """On the loop of the tests, and on that of the server."""
+    return request.param
 
 
 def free_port() -> int:

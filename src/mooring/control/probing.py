@@ -9,7 +9,7 @@ import json
 import os
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from mooring.model.evidence import clean_line
 
@@ -81,9 +81,8 @@ class _Exchange(asyncio.Protocol):
         return b"\r\n\r\n" in self.received
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        transport.write(self._request)
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's are of no class of asyncio
+        self._transport.write(self._request)
 
     def data_received(self, data: bytes) -> None:
         self.received += data

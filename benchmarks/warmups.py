@@ -135,8 +135,7 @@ async def measure(datasets: int, shards: int, nodes: int) -> tuple[float, int]:
     reconciler = WarmupReconciler(client, ledger, fleet, watch, auditor, lambda _: "", clock)
     watching = [asyncio.create_task(fleet.run()), asyncio.create_task(watch.run())]
     await fleet.wait_synced()
-    for reflector in watch.reflectors.values():
-        await reflector.wait_synced()
+    await watch.wait_synced()
     keys = sorted(watch.warmups)
     for key in keys:
         await reconciler.reconcile(key)

@@ -160,7 +160,7 @@ class Mooring:
         self.budgets = Budgets(
             client, ledger, self.fleet, auditor, self.switches.why_paused, self._may_act, clock, entropy
         )
-        self._parts: tuple[Part, ...] = (self.services, self.warming, self.submissions, self.budgets)
+        self._parts: tuple[Part[Any], ...] = (self.services, self.warming, self.submissions, self.budgets)
         self.explainer = Explainer(client, self.fleet, clock)
         patient = Patient(
             client, ledger, self.fleet, self.reading, self.quarantines, self.leadership, lambda: self.reflectors

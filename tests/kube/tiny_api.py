@@ -126,9 +126,7 @@ class World:
         self.reflector.subscribe(self._note)
 
     def _note(self, change: Change[Any]) -> None:
-        item = change.new or change.old
-        assert item is not None
-        self.changes.append((change.kind, item.metadata.name))
+        self.changes.append((change.kind, change.latest.metadata.name))
 
     @property
     def held(self) -> dict[str, str]:

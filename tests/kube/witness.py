@@ -13,8 +13,7 @@ class Witness:
         self.newest: dict[str, int] = {}
 
     def hear(self, change: Change[Any]) -> None:
-        item = change.new or change.old
-        assert item is not None
+        item = change.latest
         name = item.metadata.name
         version = int(item.metadata.resource_version)
         before = self.held.get(name)

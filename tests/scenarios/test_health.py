@@ -60,7 +60,8 @@ def test_an_idle_worker_that_stops_answering_is_not_handed_out_and_replaced_with
 
             assert await world.until(replaced, 30, "it is replaced") <= 15
             page = await replica.mooring.reading.audit(AuditFilter(uid=dead.metadata.uid), 10, None)
-            assert [row.entry.reason for row in page.items] == ["3 health checks failed: connection refused"]
+            (deletion,) = page.items  # confirmed a tick later, when one more check may have failed
+            assert deletion.entry.reason.endswith("health checks failed: connection refused")
 
     play(scenario)
 

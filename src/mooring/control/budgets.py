@@ -1,7 +1,6 @@
 """Keeps one disruption budget a pool, so that plain drains and cloud upgrades wait for working pods too."""
 
-import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -10,12 +9,11 @@ import structlog
 from mooring.clock import Clock, Entropy
 from mooring.control.auditing import DONE, Auditor, Result
 from mooring.control.fleet import Fleet
-from mooring.control.loop import ReconcileLoop
-from mooring.control.part import OnChange
+from mooring.control.part import Part
+from mooring.control.watch import Watch
 from mooring.kube.cache import Change
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import AlreadyExists
-from mooring.kube.reflector import Reflector
 from mooring.kube.resources import BUDGETS
 from mooring.kube.views import PodDisruptionBudget
 from mooring.ledger.port import Ledger
@@ -31,8 +29,8 @@ log = structlog.get_logger()
 WAIT = timedelta(seconds=5)
 
 
-class Budgets:
-    """A part beside the pools: its own cache, its own loop."""
+class Budgets(Part[Watch]):
+    """A part beside the pools. Nobody shows budgets yet: its watch tells no one."""
 
     def __init__(
         self,
@@ -51,40 +49,23 @@ class Budgets:
         self._auditor = auditor
         self._is_paused = is_paused
         self._clock = clock
-        self._cache = Reflector(client, BUDGETS, clock=clock, entropy=entropy, label_selector=names.POOL)
-        self._loop = ReconcileLoop(
-            "budgets", self.reconcile, lambda: may_act() and self._cache.synced, clock, entropy, concurrency=2
-        )
-        self._cache.subscribe(self._on_budget)
-        fleet.subscribe(self._on_change)
-
-    @property
-    def reflectors(self) -> Mapping[str, Reflector[Any]]:
-        return {"budgets": self._cache}
+        watch = Watch(client, clock, entropy)
+        self._budgets = watch.reflect("budgets", BUDGETS, label_selector=names.POOL)
+        super().__init__("budgets", watch, self.reconcile, may_act, clock, entropy, concurrency=2)
+        self._budgets.subscribe(self._on_budget)
+        fleet.subscribe(self._on_fleet)
 
     @property
     def all(self) -> tuple[Budget, ...]:
         """Every budget that carries our label."""
-        return tuple(budget_from_view(view) for view in self._cache.cache.values())
-
-    def subscribe(self, listener: OnChange) -> None:
-        """Nobody shows budgets yet."""
-
-    async def run(self) -> None:
-        """Watch and reconcile until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._cache.run())
-            group.create_task(self._loop.run())
-
-    async def stop(self, timeout_seconds: float) -> None:
-        await self._loop.stop(timeout_seconds)
+        return tuple(budget_from_view(view) for view in self._budgets.cache.values())
 
     async def reconcile(self, key: str) -> datetime | None:
         """One pool's budget."""
         pool = self._fleet.pool(key)
         if pool is None or self._is_paused(BUSY_IS_PROTECTED):
             return None
-        view = self._cache.cache.get(pool.namespace, budget_name(pool))
+        view = self._budgets.cache.get(pool.namespace, budget_name(pool))
         found = budget_from_view(view) if view is not None else None
         return await self._take(plan_budget(pool, found, self._ledger.incarnation.id), pool, found)
 
@@ -143,13 +124,12 @@ class Budgets:
         )
 
     def _on_budget(self, change: Change[PodDisruptionBudget]) -> None:
-        view = change.new if change.new is not None else change.old
-        assert view is not None
+        view = change.latest
         for pool in self._fleet.pools.values():
             if pool.namespace == view.metadata.namespace and budget_name(pool) == view.metadata.name:
                 self._loop.queue.add(pool.key)
 
-    def _on_change(self, kind: str, key: str) -> None:
+    def _on_fleet(self, kind: str, key: str) -> None:
         if kind == "pool":
             self._loop.queue.add(key)
 

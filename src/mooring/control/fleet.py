@@ -1,20 +1,17 @@
-"""The fleet as the cluster shows it now: pools, workers and nodes, kept in Mooring's own words.
-
-What is watched does not depend on which replica watches (control-plane-failover): every replica sees every worker.
-"""
+"""The fleet as the cluster shows it now: pools, workers and nodes, kept in Mooring's own words."""
 
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from mooring.clock import Clock, Entropy
 from mooring.control.karpenter import Karpenter
 from mooring.control.translation import node_from_view, pool_from_view, worker_from_pod
+from mooring.control.watch import OnChange, Watch
 from mooring.kube import views
 from mooring.kube.cache import Change
 from mooring.kube.client import KubeClient
-from mooring.kube.reflector import Pace, Reflector
+from mooring.kube.reflector import Pace
 from mooring.kube.resources import NODES, PODS, SERVICEACCOUNTS, WORKERPOOLS
 from mooring.model.names import POOL, WORKER
 from mooring.model.node import Node, NodeTemplate
@@ -26,35 +23,25 @@ from mooring.planning.warmups.warmth import place_near
 
 _MOST_DEPARTED = 10_000
 
-OnChange = Callable[[str, str], None]  # kind ("pool", "worker", "node", "nodepool", "nodeclaim") and key
 OnPool = Callable[[str, Pool | None, Pool | None], None]  # its key, what it was and what it is
 OnWorker = Callable[[str, Worker | None, Worker | None], None]  # the same, with its pool's key
 
 
-class Fleet:
+class Fleet(Watch):
     """Caches, translated once per change, not once per look."""
 
     def __init__(self, client: KubeClient, clock: Clock, entropy: Entropy, timeouts: Timeouts) -> None:
-        pace = watch_pace(timeouts)
-        self._pods = Reflector(client, PODS, clock=clock, entropy=entropy, pace=pace, label_selector=POOL)
-        self._nodes = Reflector(client, NODES, clock=clock, entropy=entropy, pace=pace)
-        self._pools = Reflector(client, WORKERPOOLS, clock=clock, entropy=entropy, pace=pace)
-        self._accounts = Reflector(
-            client, SERVICEACCOUNTS, clock=clock, entropy=entropy, pace=pace, label_selector=WORKER
-        )
+        super().__init__(client, clock, entropy, watch_pace(timeouts))
+        self._pods = self.reflect("pods", PODS, label_selector=POOL)
+        self._nodes = self.reflect("nodes", NODES)
+        self._pools = self.reflect("pools", WORKERPOOLS)
+        self._accounts = self.reflect("accounts", SERVICEACCOUNTS, label_selector=WORKER)
         self.karpenter = Karpenter(client, clock, entropy)
         self._departed: dict[str, str] = {}  # uids of workers seen leaving, the latest last, and why they were drained
-        self._reflectors: dict[str, Reflector[Any]] = {
-            "pods": self._pods,
-            "nodes": self._nodes,
-            "pools": self._pools,
-            "accounts": self._accounts,
-        }
         self._workers: dict[str, dict[str, Worker]] = {}  # pool key -> uid -> worker
         self._nodes_by_name: dict[str, Node] = {}
         self._pools_by_key: dict[str, Pool] = {}
         self._warm_nodes: Callable[[str, str], tuple[str, ...] | None] = lambda namespace, name: None
-        self._listeners: list[OnChange] = []
         self.terrain = 0  # counts the changes of nodes and node pools
         self._worker_listeners: list[OnChange] = []
         self._pool_followers: list[OnPool] = []
@@ -63,10 +50,6 @@ class Fleet:
         self._nodes.subscribe(self._on_node)
         self._pools.subscribe(self._on_pool)
         self.karpenter.subscribe(self._on_karpenter)
-
-    def subscribe(self, listener: OnChange) -> None:
-        """Be told what changed; must not wait."""
-        self._listeners.append(listener)
 
     def subscribe_workers(self, listener: OnChange) -> None:
         """Be told the pool key and the uid of every worker that changed; must not wait."""
@@ -80,28 +63,8 @@ class Fleet:
     async def run(self) -> None:
         """Watch until cancelled."""
         async with asyncio.TaskGroup() as group:
-            for reflector in self._reflectors.values():
-                group.create_task(reflector.run())
+            group.create_task(super().run())
             group.create_task(self.karpenter.run())
-
-    async def wait_synced(self) -> None:
-        """Until every cache has read its last page."""
-        for reflector in self._reflectors.values():
-            await reflector.wait_synced()
-
-    @property
-    def synced(self) -> bool:
-        return all(reflector.synced for reflector in self._reflectors.values())
-
-    @property
-    def reflectors(self) -> Mapping[str, Reflector[Any]]:
-        """For health pages and metrics."""
-        return self._reflectors
-
-    @property
-    def fresh(self) -> bool:
-        """Whether nothing destructive needs to fear an old view: synced, and no watch is silent or failing."""
-        return self.synced and all(reflector.health.fresh for reflector in self._reflectors.values())
 
     @property
     def pod_version(self) -> int:
@@ -165,8 +128,7 @@ class Fleet:
         return place_near(placed, placement, self._warm_nodes(namespace, placement.warmup))
 
     def _on_pod(self, change: Change[views.Pod]) -> None:
-        pod = change.new if change.new is not None else change.old
-        assert pod is not None
+        pod = change.latest
         key = f"{pod.metadata.namespace}/{pod.metadata.labels.get(POOL, '')}"
         worker = worker_from_pod(change.new) if change.new is not None else None
         before = self.worker(key, pod.metadata.uid)
@@ -206,9 +168,8 @@ class Fleet:
         self._tell(kind, name)
 
     def _on_pool(self, change: Change[views.WorkerPool]) -> None:
-        view = change.new if change.new is not None else change.old
-        assert view is not None
-        key = f"{view.metadata.namespace}/{view.metadata.name}"
+        view = change.latest
+        key = view.metadata.key
         before = self._pools_by_key.get(key)
         pool = pool_from_view(change.new) if change.new is not None else None
         if pool is None:
@@ -221,8 +182,7 @@ class Fleet:
 
     def _tell(self, kind: str, key: str) -> None:
         self.terrain += kind in ("node", "nodepool")
-        for listener in self._listeners:
-            listener(kind, key)
+        super()._tell(kind, key)
 
 
 def watch_pace(timeouts: Timeouts) -> Pace:

@@ -108,8 +108,7 @@ class Karpenter:
         await asyncio.gather(self.node_pools.run(), self.node_claims.run())
 
     def _on_node_pool(self, change: Change[NodePool]) -> None:
-        view = change.new if change.new is not None else change.old
-        assert view is not None
+        view = change.latest
         name = view.metadata.name
         template = template_from_node_pool(view) if change.new is not None else None
         if template == self._templates.get(name):
@@ -125,8 +124,7 @@ class Karpenter:
         return node in self._leaving
 
     def _on_node_claim(self, change: Change[NodeClaim]) -> None:
-        view = change.new if change.new is not None else change.old
-        assert view is not None
+        view = change.latest
         node = view.status.node_name
         leaving = change.new is not None and change.new.terminating
         if leaving != (node in self._leaving):

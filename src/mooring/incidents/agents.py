@@ -28,8 +28,7 @@ class Agents:
         stage.watch.subscribe(self._see)
 
     def _see(self, change: Change[Pod]) -> None:
-        pod = change.new or change.old
-        assert pod is not None
+        pod = change.latest
         uid = pod.metadata.uid
         if change.new is None or change.new.terminating:
             if (agent := self._alive.pop(uid, None)) is not None:

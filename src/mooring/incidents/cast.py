@@ -25,8 +25,7 @@ class Witness:
 
     def see(self, change: Change[Pod]) -> None:
         """One change of the watch."""
-        pod = change.new or change.old
-        assert pod is not None
+        pod = change.latest
         if change.new is None:
             self.alive.discard(pod.metadata.uid)
         elif pod.metadata.uid not in self.alive:

@@ -84,8 +84,7 @@ class Leak:
 
     def see(self, change: Change[Pod]) -> None:
         """Count a leaked worker once: when its stamp is taken off, or when it goes together with it."""
-        pod = change.new or change.old
-        assert pod is not None
+        pod = change.latest
         epoch = self.epochs.get(pod.metadata.uid)
         if epoch is None:
             return

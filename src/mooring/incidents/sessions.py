@@ -79,8 +79,7 @@ class Sessions:
             self._stage.narrate(f"a session could not be given back: {error.message}")
 
     def _see(self, change: Change[Pod]) -> None:
-        pod = change.new or change.old
-        assert pod is not None
+        pod = change.latest
         session = self._by_pod.get(pod.metadata.uid)
         if session is None or session.over or (change.new is not None and not pod.terminating):
             return

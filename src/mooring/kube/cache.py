@@ -24,6 +24,13 @@ class Change(msgspec.Struct, Generic[T], frozen=True):
     old: T | None
     new: T | None
 
+    @property
+    def latest(self) -> T:
+        """The object as it is now, or as it was when it was deleted."""
+        latest = self.new if self.new is not None else self.old
+        assert latest is not None
+        return latest
+
 
 class Identity(NamedTuple):
     """Which object, which incarnation of it, which version."""

@@ -1,66 +1,43 @@
 """The services as the cluster shows them now, with everything that belongs to each."""
 
-import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeVar
 
 from mooring.clock import Clock, Entropy
-from mooring.control.part import OnChange
 from mooring.control.serving.translation import pod_from_view, rollout_from_view, service_from_view
+from mooring.control.watch import Watch
 from mooring.kube import views
 from mooring.kube.cache import Change
 from mooring.kube.client import KubeClient
 from mooring.kube.reflector import Reflector
-from mooring.kube.resources import BUDGETS, DEPLOYMENTS, ENDPOINTSLICES, MANAGEDSERVICES, PODS, SERVICES
+from mooring.kube.resources import BUDGETS, DEPLOYMENTS, ENDPOINTSLICES, MANAGEDSERVICES, PODS, SERVICES, Resource
 from mooring.kube.views.base import Object
 from mooring.model.names import SERVICE
 from mooring.model.service import Service
 from mooring.model.serving import Rollout, ServicePod
 
+Owned = TypeVar("Owned", bound=Object)
 _BY_SERVICE = "service"
 
 
-class ServiceWatch:
-    """Caches of the services and of their objects. What is watched does not depend on which replica watches."""
+class ServiceWatch(Watch):
+    """Caches of the services and of their objects."""
 
     def __init__(self, client: KubeClient, clock: Clock, entropy: Entropy) -> None:
-        def follow(resource: Any) -> Reflector[Any]:
-            indexes = {_BY_SERVICE: _service_of}
-            return Reflector(client, resource, clock=clock, entropy=entropy, label_selector=SERVICE, indexes=indexes)
-
-        self._services = Reflector(client, MANAGEDSERVICES, clock=clock, entropy=entropy)
-        self._deployments: Reflector[views.Deployment] = follow(DEPLOYMENTS)
-        self._pods: Reflector[views.Pod] = follow(PODS)
-        self._ports: Reflector[views.Service] = follow(SERVICES)
-        self._slices: Reflector[views.EndpointSlice] = follow(ENDPOINTSLICES)
-        self._budgets: Reflector[views.PodDisruptionBudget] = follow(BUDGETS)
-        self._reflectors: dict[str, Reflector[Any]] = {
-            "managedservices": self._services,
-            "service deployments": self._deployments,
-            "service pods": self._pods,
-            "service ports": self._ports,
-            "service endpoints": self._slices,
-            "service budgets": self._budgets,
-        }
+        super().__init__(client, clock, entropy)
+        self._services = self.reflect("managedservices", MANAGEDSERVICES)
+        self._deployments = self._reflect_owned("service deployments", DEPLOYMENTS)
+        self._pods = self._reflect_owned("service pods", PODS)
+        self._ports = self._reflect_owned("service ports", SERVICES)
+        self._slices = self._reflect_owned("service endpoints", ENDPOINTSLICES)
+        self._budgets = self._reflect_owned("service budgets", BUDGETS)
         self._by_key: dict[str, Service] = {}
-        self._listeners: list[OnChange] = []
         self._services.subscribe(self._on_service)
-        for reflector in (self._deployments, self._pods, self._ports, self._slices, self._budgets):
-            reflector.subscribe(self._on_object)
 
-    @property
-    def reflectors(self) -> Mapping[str, Reflector[Any]]:
-        return self._reflectors
-
-    def subscribe(self, listener: OnChange) -> None:
-        """Be told the key of every service that changed; must not wait."""
-        self._listeners.append(listener)
-
-    async def run(self) -> None:
-        """Watch until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            for reflector in self._reflectors.values():
-                group.create_task(reflector.run())
+    def _reflect_owned(self, name: str, resource: Resource[Owned]) -> Reflector[Owned]:
+        reflector = self.reflect(name, resource, label_selector=SERVICE, indexes={_BY_SERVICE: _service_of})
+        reflector.subscribe(self._on_object)
+        return reflector
 
     @property
     def synced(self) -> bool:
@@ -133,24 +110,17 @@ class ServiceWatch:
         return sum(end.conditions.ready is not False for one in slices for end in one.endpoints)
 
     def _on_service(self, change: Change[views.ManagedService]) -> None:
-        view = change.new if change.new is not None else change.old
-        assert view is not None
-        key = f"{view.metadata.namespace}/{view.metadata.name}"
+        view = change.latest
+        key = view.metadata.key
         if change.new is None:
             self._by_key.pop(key, None)
         else:
             self._by_key[key] = service_from_view(change.new)
-        self._tell(key)
+        self._tell("service", key)
 
-    def _on_object(self, change: Change[Any]) -> None:
-        found = change.new if change.new is not None else change.old
-        assert found is not None
-        for key in _service_of(found):
-            self._tell(key)
-
-    def _tell(self, key: str) -> None:
-        for listener in self._listeners:
-            listener("service", key)
+    def _on_object(self, change: Change[Owned]) -> None:
+        for key in _service_of(change.latest):
+            self._tell("service", key)
 
 
 def _service_of(found: Object) -> tuple[str, ...]:

@@ -154,7 +154,7 @@ class SubmissionReconciler:
 
     def _problems(self, view: Submission) -> tuple[str, ...]:
         """Checked once for every generation: a thousand batches are many fields."""
-        memory = self._memories.setdefault(_key(view), _Memory())
+        memory = self._memories.setdefault(view.metadata.key, _Memory())
         if memory.checked != view.metadata.generation:
             memory.problems = find_problems(view)
             if not memory.problems and spec_hash(view.spec) != view.status.spec_hash:
@@ -173,7 +173,7 @@ class SubmissionReconciler:
 
     async def _config_maps(self, view: Submission) -> Mapping[str, bool | None]:
         """Read at most once a tick, however often Jobs change."""
-        memory = self._memories.setdefault(_key(view), _Memory())
+        memory = self._memories.setdefault(view.metadata.key, _Memory())
         now = self._clock.monotonic()
         if now - memory.looked_at >= LOOK_SECONDS / 2:
             memory.config_maps = await self._gates.config_maps(view.metadata.namespace, view.spec)
@@ -226,7 +226,7 @@ class SubmissionReconciler:
     async def _evidence(self, view: Submission, plan: SubmissionPlan) -> Failure | None:
         if not plan.failed:
             return None
-        own = [job for job in self._watch.jobs(_key(view)) if is_own(view, job)]
+        own = [job for job in self._watch.jobs(view.metadata.key) if is_own(view, job)]
         for job in own:
             if job.metadata.labels.get(names.STEP) == plan.failed:
                 return await gather_evidence(
@@ -246,7 +246,7 @@ class SubmissionReconciler:
             )
         except ObjectNotFound:
             return
-        memory = self._memories.setdefault(_key(view), _Memory())
+        memory = self._memories.setdefault(view.metadata.key, _Memory())
         memory.status, memory.version = status, int(written.metadata.resource_version)
 
     def _with_own_writes(self, key: str, cached: Submission) -> Submission:
@@ -277,7 +277,3 @@ def _as_patch(status: SubmissionStatus) -> dict[str, Any]:
     """A merge patch keeps what it does not name: what is empty has to be said."""
     empty: dict[str, Any] = {"message": "", "gates": [], "steps": [], "failure": None}
     return {**empty, **msgspec.to_builtins(status)}
-
-
-def _key(view: Submission) -> str:
-    return f"{view.metadata.namespace}/{view.metadata.name}"

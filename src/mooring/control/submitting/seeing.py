@@ -29,8 +29,7 @@ def is_own(view: Submission, job: Job) -> bool:
 
 def see_jobs(view: Submission, watch: SubmissionWatch, now: datetime) -> Mapping[str, SeenJob]:
     """The submission's own Jobs, by step."""
-    key = f"{view.metadata.namespace}/{view.metadata.name}"
-    own = [job for job in watch.jobs(key) if is_own(view, job)]
+    own = [job for job in watch.jobs(view.metadata.key) if is_own(view, job)]
     return {job.metadata.labels.get(names.STEP, ""): _seen(job, watch, now) for job in own}
 
 

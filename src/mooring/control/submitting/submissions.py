@@ -1,14 +1,12 @@
 """Submissions, as a part beside the pools: its caches, its loop, its rounds, its desk and its read side."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from mooring.clock import Clock, Entropy
 from mooring.control.auditing import Auditor
 from mooring.control.fleet import Fleet
-from mooring.control.loop import ReconcileLoop
-from mooring.control.part import OnChange
+from mooring.control.part import Part
 from mooring.control.submitting.admission import Admitting
 from mooring.control.submitting.creation import JobCreation
 from mooring.control.submitting.gates import GateReader
@@ -22,14 +20,13 @@ from mooring.control.submitting.stopping import JobStopping
 from mooring.control.submitting.watch import SubmissionWatch
 from mooring.control.switches import Switches
 from mooring.kube.client import KubeClient
-from mooring.kube.reflector import Reflector
 from mooring.ledger.port import Ledger
 from mooring.model.submission import ENDED, Phase
 
 _COALESCE_SECONDS = 0.5
 
 
-class Submissions:
+class Submissions(Part[SubmissionWatch]):
     """Watches, admits and makes while this replica leads, and tells."""
 
     def __init__(
@@ -45,41 +42,25 @@ class Submissions:
         replica_id: str,
         ceiling: int,
     ) -> None:
-        self._watch = watch = SubmissionWatch(client, clock, entropy)
-        self._may_act = may_act
+        watch = SubmissionWatch(client, clock, entropy)
         leftovers = Leftovers(client, fleet, lambda: fleet.fresh and watch.fresh, switches.why_paused, auditor, clock)
         lease = NamespaceLease(client, clock, entropy, replica_id)
         admitting = Admitting(GateReader(client, fleet, watch), lease, leftovers, ceiling, clock, entropy)
         creation = JobCreation(client, fleet, watch, clock, entropy)
         stopping = JobStopping(client, auditor, switches.why_paused, clock)
         reconciler = SubmissionReconciler(client, fleet, watch, admitting, creation, stopping, clock)
-        self._loop = ReconcileLoop("submissions", reconciler.reconcile, self._ready, clock, entropy)
+        super().__init__("submissions", watch, reconciler.reconcile, may_act, clock, entropy, _COALESCE_SECONDS)
         self._rounds = LeftoverRounds(watch, leftovers, ledger, self._ready, clock)
         self.desk = SubmissionDesk(client, watch, clock, entropy)
         self.reading = SubmissionReadSide(watch)
-        watch.subscribe(self._on_change)
-
-    @property
-    def reflectors(self) -> Mapping[str, Reflector[Any]]:
-        return self._watch.reflectors
-
-    def subscribe(self, listener: OnChange) -> None:
-        self._watch.subscribe(listener)
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._watch.run())
-            group.create_task(self._loop.run())
+            group.create_task(super().run())
             group.create_task(self._rounds.run())
 
-    async def stop(self, timeout_seconds: float) -> None:
-        await self._loop.stop(timeout_seconds)
-
-    def _ready(self) -> bool:
-        return self._watch.synced and self._may_act()
-
-    def _on_change(self, _: str, key: str) -> None:
-        self._loop.queue.add_after(key, _COALESCE_SECONDS)
+    def _on_change(self, kind: str, key: str) -> None:
+        super()._on_change(kind, key)
         changed = self._watch.submission(key)
         if changed is None or changed.status.phase in ENDED:
             self._wake_waiting(key.partition("/")[0])

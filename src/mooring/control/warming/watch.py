@@ -1,21 +1,19 @@
 """Warmups, their Jobs and pods as the cluster shows them now, in Mooring's own words, by dataset."""
 
-import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
 
 import msgspec
 
 from mooring.clock import Clock, Entropy
 from mooring.control.fleet import Fleet, watch_pace
 from mooring.control.warming.translation import job_from_view, pod_from_view, warmup_from_view
+from mooring.control.watch import Watch
 from mooring.kube import views
 from mooring.kube.cache import Change
 from mooring.kube.client import KubeClient
-from mooring.kube.reflector import Reflector
 from mooring.kube.resources import CONFIGMAPS, JOBS, PODS, WARMUPS
 from mooring.model import names
 from mooring.model.timeouts import Timeouts
@@ -24,30 +22,20 @@ from mooring.model.warmup import Warmup, WarmupStatus
 from mooring.planning.warmups.jobs import dataset_label
 from mooring.planning.warmups.nodes import Ground, is_unfit, survey
 
-OnChange = Callable[[str, str], None]
 Dataset = tuple[str, str]  # namespace and the dataset's label
 
 
-class WarmupWatch:
+class WarmupWatch(Watch):
     """Caches, translated once a change. Own writes show at once, and go again when the cluster does not know them."""
 
     def __init__(self, client: KubeClient, fleet: Fleet, clock: Clock, entropy: Entropy, timeouts: Timeouts) -> None:
-        pace = watch_pace(timeouts)
+        super().__init__(client, clock, entropy, watch_pace(timeouts))
         self._debounce = timedelta(seconds=timeouts.node_debounce)
         self._fleet = fleet
-        self._clock = clock
-        self._warmups = Reflector(client, WARMUPS, clock=clock, entropy=entropy, pace=pace)
-        self._jobs = Reflector(client, JOBS, clock=clock, entropy=entropy, pace=pace, label_selector=names.DATASET)
-        self._pods = Reflector(client, PODS, clock=clock, entropy=entropy, pace=pace, label_selector=names.DATASET)
-        self._scripts = Reflector(
-            client, CONFIGMAPS, clock=clock, entropy=entropy, pace=pace, label_selector=names.SCRIPTS
-        )
-        self.reflectors: dict[str, Reflector[Any]] = {
-            "warmups": self._warmups,
-            "warm-jobs": self._jobs,
-            "warm-pods": self._pods,
-            "warm-scripts": self._scripts,
-        }
+        self._warmups = self.reflect("warmups", WARMUPS)
+        self._jobs = self.reflect("warm-jobs", JOBS, label_selector=names.DATASET)
+        self._pods = self.reflect("warm-pods", PODS, label_selector=names.DATASET)
+        self._scripts = self.reflect("warm-scripts", CONFIGMAPS, label_selector=names.SCRIPTS)
         self._by_key: dict[str, Warmup] = {}
         self._by_dataset: dict[Dataset, dict[str, Warmup]] = defaultdict(dict)
         self._jobs_of: dict[Dataset, dict[str, WarmJob]] = defaultdict(dict)  # by name
@@ -58,33 +46,11 @@ class WarmupWatch:
         self._grounds: dict[str, tuple[int, int, Ground]] = {}
         self._load: Counter[str] = Counter()
         self._nodes_version = 0
-        self._listeners: list[OnChange] = []
         self._warmups.subscribe(self._on_warmup)
         self._jobs.subscribe(self._on_job)
         self._pods.subscribe(self._on_pod)
         self._scripts.subscribe(self._on_scripts)
         fleet.subscribe(self._on_fleet)
-
-    # -- running
-
-    async def run(self) -> None:
-        """Watch until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            for reflector in self.reflectors.values():
-                group.create_task(reflector.run())
-
-    def subscribe(self, listener: OnChange) -> None:
-        """Be told `warmup` and the key of each one that may have to be looked at; must not wait."""
-        self._listeners.append(listener)
-
-    @property
-    def synced(self) -> bool:
-        return all(reflector.synced for reflector in self.reflectors.values())
-
-    @property
-    def fresh(self) -> bool:
-        """Whether nothing destructive needs to fear an old view."""
-        return self.synced and all(reflector.health.fresh for reflector in self.reflectors.values())
 
     # -- reading
 
@@ -175,24 +141,22 @@ class WarmupWatch:
     # -- what the watches tell
 
     def _on_warmup(self, change: Change[views.Warmup]) -> None:
-        view = change.new if change.new is not None else change.old
-        assert view is not None
-        key = f"{view.metadata.namespace}/{view.metadata.name}"
+        view = change.latest
+        key = view.metadata.key
         if (before := self._by_key.pop(key, None)) is not None:
             self._by_dataset[_dataset(before)].pop(key, None)
             self._load.subtract(shard.node_uid for shard in before.status.shards)
             if change.new is None:
                 for rival in self._by_dataset[_dataset(before)]:
-                    self._tell(rival)
+                    self._tell("warmup", rival)
         if change.new is not None:
             warmup = self._by_key[key] = warmup_from_view(change.new)
             self._by_dataset[_dataset(warmup)][key] = warmup
             self._load.update(shard.node_uid for shard in warmup.status.shards)
-        self._tell(key)
+        self._tell("warmup", key)
 
     def _on_job(self, change: Change[views.Job]) -> None:
-        view = change.new if change.new is not None else change.old
-        assert view is not None
+        view = change.latest
         meta = view.metadata
         dataset = (meta.namespace, meta.labels.get(names.DATASET, ""))
         self._unseen.pop(meta.uid, None)
@@ -204,8 +168,7 @@ class WarmupWatch:
         self._tell_dataset(dataset)
 
     def _on_pod(self, change: Change[views.Pod]) -> None:
-        view = change.new if change.new is not None else change.old
-        assert view is not None
+        view = change.latest
         pod = pod_from_view(view)
         if pod is None:
             return
@@ -222,11 +185,10 @@ class WarmupWatch:
         self._tell_dataset(dataset)
 
     def _on_scripts(self, change: Change[views.ConfigMap]) -> None:
-        view = change.new if change.new is not None else change.old
-        assert view is not None
+        view = change.latest
         for warmup in list(self._by_key.values()):
             if warmup.namespace == view.metadata.namespace:
-                self._tell(warmup.key)
+                self._tell("warmup", warmup.key)
 
     def _on_fleet(self, kind: str, name: str) -> None:
         if kind != "node":
@@ -240,15 +202,11 @@ class WarmupWatch:
             present = {each.uid for each in self._fleet.nodes.values()} - {node.uid if node else ""}
             self._unfit = {uid: since for uid, since in self._unfit.items() if uid in present}
         for key in list(self._by_key):
-            self._tell(key)
+            self._tell("warmup", key)
 
     def _tell_dataset(self, dataset: Dataset) -> None:
         for key in list(self._by_dataset.get(dataset, ())):
-            self._tell(key)
-
-    def _tell(self, key: str) -> None:
-        for listener in self._listeners:
-            listener("warmup", key)
+            self._tell("warmup", key)
 
 
 def _dataset(warmup: Warmup) -> Dataset:

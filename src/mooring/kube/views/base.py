@@ -52,6 +52,11 @@ class Meta(View, frozen=True):
     finalizers: tuple[str, ...] = ()
 
     @property
+    def key(self) -> str:
+        """Namespace and name, as queues and read models name an object."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
     def controller(self) -> OwnerReference | None:
         """The owner that manages this object, if any."""
         return next((owner for owner in self.owner_references if owner.controller), None)

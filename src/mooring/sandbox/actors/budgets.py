@@ -139,8 +139,7 @@ class BudgetController:
         informers.replica_sets.subscribe(self._on_owner)
 
     def _on_budget(self, change: Change[Object]) -> None:
-        budget = change.new or change.old
-        assert budget is not None
+        budget = change.latest
         if change.new is None:
             self._selection.drop(key_of(budget))
             self._healthy.pop(key_of(budget), None)
@@ -156,8 +155,7 @@ class BudgetController:
             self.loop.add(key_of(budget))
 
     def _on_pod(self, change: Change[Object]) -> None:
-        pod = change.new or change.old
-        assert pod is not None
+        pod = change.latest
         place = key_of(pod)
         if change.new is None:
             touched = self._selection.remove(place)

@@ -80,8 +80,7 @@ class DeploymentController:
     # -- what happened
 
     def _on_deployment(self, change: Change[Object]) -> None:
-        one = change.new or change.old
-        assert one is not None
+        one = change.latest
         if change.new is None:
             self._own_writes.forget_owner(uid_of(one))
             self._own_sets.forget_owner(uid_of(one))

@@ -143,8 +143,7 @@ class EndpointController:
         informers.slices.subscribe(self._on_slice)
 
     def _on_service(self, change: Change[Object]) -> None:
-        service = change.new or change.old
-        assert service is not None
+        service = change.latest
         if change.new is None:
             self._selection.drop(key_of(service))
             self._own_slices.forget_owner(uid_of(service))
@@ -168,8 +167,7 @@ class EndpointController:
 
     def _on_slice(self, change: Change[Object]) -> None:
         """Slices are put right again when somebody else changes or deletes them."""
-        one = change.new or change.old
-        assert one is not None
+        one = change.latest
         if labels_of(one).get(_MANAGED_BY) == _CONTROLLER:
             if change.new is None:
                 for owner in one["metadata"].get("ownerReferences") or ():

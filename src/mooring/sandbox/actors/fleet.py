@@ -226,9 +226,9 @@ class Fleet:
             self._finished.add(uid)
 
     def _node_changed(self, change: Change[Object]) -> None:
-        named = change.new or change.old
-        if named is not None and (host := self._hosts.get(name_of(named))):
-            self._spawn(host.keeper.observe(change.new), f"observe {name_of(named)}")
+        name = name_of(change.latest)
+        if host := self._hosts.get(name):
+            self._spawn(host.keeper.observe(change.new), f"observe {name}")
 
     # -- inside
 

@@ -75,8 +75,7 @@ class JobController:
     # -- what happened
 
     def _on_job(self, change: Change[Object]) -> None:
-        job = change.new or change.old
-        assert job is not None
+        job = change.latest
         if change.new is None:
             self._backoffs.pop(uid_of(job), None)
             self._own_statuses.forget_owner(uid_of(job))
@@ -90,8 +89,7 @@ class JobController:
             self.loop.add(key_of(job))
 
     def _on_pod(self, change: Change[Object]) -> None:
-        pod = change.new or change.old
-        assert pod is not None
+        pod = change.latest
         if change.new is None:
             owner = controller_of(pod)
             if owner is not None:

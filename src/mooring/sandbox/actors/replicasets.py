@@ -112,8 +112,7 @@ class ReplicaSetController:
         informers.pods.subscribe(self._on_pod)
 
     def _on_set(self, change: Change[Object]) -> None:
-        one = change.new or change.old
-        assert one is not None
+        one = change.latest
         if change.new is None:
             self._own_statuses.forget_owner(uid_of(one))
             self._pods.writes.forget_owner(uid_of(one))

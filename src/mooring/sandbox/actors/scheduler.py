@@ -92,8 +92,7 @@ class Scheduler:
             self._improve(name_of(change.new))
 
     def _on_pod(self, change: Change[Object]) -> None:
-        pod = change.new or change.old
-        assert pod is not None
+        pod = change.latest
         uid = uid_of(pod)
         if change.new is None or is_finished(pod):
             self._leave(uid)

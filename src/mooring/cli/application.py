@@ -1,11 +1,17 @@
 """The terminal's root: the typer application, and what its commands share."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from mooring.cli.output import Format
+
+if TYPE_CHECKING:
+    from mooring.client.connection import Endpoint
+
+T = TypeVar("T")
 
 app = typer.Typer(
     name="mooring",
@@ -18,9 +24,21 @@ app = typer.Typer(
 
 Output = Annotated[Format, typer.Option("-o", "--output", help="table, wide, json, yaml, ndjson or name.")]
 Watch = Annotated[bool, typer.Option("--watch", "-w", help="Show again whenever something changed.")]
+Pool = Annotated[str, typer.Option("--pool", "-p", help="Only of this pool (namespace/name).")]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many rows.")]
+Reason = Annotated[str, typer.Option("--reason", help="Why; kept in the audit trail.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would happen.")]
 Url = Annotated[str, typer.Option("--url", help="Where Mooring answers; else MOORING_URL or the state folder.")]
 Token = Annotated[str, typer.Option("--token", help="Bearer token; else MOORING_TOKEN or the state folder.")]
 State = Annotated[Path | None, typer.Option("--state", help="State folder of a local 'mooring up'.")]
+
+
+def ask(act: Callable[["Endpoint"], T], url: str, token: str, state: Path | None) -> T:
+    """Find Mooring and act there; an error ends the command with its exit code."""
+    from mooring.cli.failures import guarded
+    from mooring.client.connection import find_endpoint
+
+    return guarded(lambda: act(find_endpoint(url, token, state)))
 
 
 def run_list(
@@ -28,8 +46,6 @@ def run_list(
 ) -> None:
     """Show a listing of `cli.listings`."""
     from mooring.cli import listings
-    from mooring.cli.failures import guarded
-    from mooring.client.connection import find_endpoint
 
     listing = getattr(listings, name)
-    guarded(lambda: listings.run_listing(listing, find_endpoint(url, token, state), query, output, watch))
+    ask(lambda endpoint: listings.run_listing(listing, endpoint, query, output, watch), url, token, state)

@@ -63,6 +63,14 @@ def _status(title: str, key: str) -> Column:
     return Column(title, lambda row: row["status"].get(key, 0))
 
 
+def _phase(unset: str = "") -> Column:
+    return Column(
+        "PHASE",
+        lambda row: row["status"]["phase"] or unset,
+        style=lambda row: _STATE_STYLES.get(row["status"]["phase"].lower(), ""),
+    )
+
+
 def _condition(row: Row, type_: str) -> dict[str, Any]:
     conditions = row["status"].get("conditions") or ()
     return next((condition for condition in conditions if condition["type"] == type_), {})
@@ -211,11 +219,7 @@ SERVICES = Listing(
     (
         _field("NAMESPACE", "namespace"),
         _field("NAME", "name"),
-        Column(
-            "PHASE",
-            lambda row: row["status"]["phase"],
-            style=lambda row: _STATE_STYLES.get(row["status"]["phase"].lower(), ""),
-        ),
+        _phase(),
         Column("API", lambda row: (row["status"]["api"] or {}).get("title")),
         Column("ENDPOINTS", lambda row: (row["status"]["api"] or {}).get("endpoints")),
         Column("URL", lambda row: row["status"]["url"]),
@@ -249,11 +253,7 @@ WARMUPS = Listing(
         _field("NAME", "name"),
         Column("DATASET", lambda row: row["spec"]["dataset"]),
         Column("GENERATION", lambda row: row["spec"]["generation"], wide=True),
-        Column(
-            "PHASE",
-            lambda row: row["status"]["phase"] or "Pending",
-            style=lambda row: _STATE_STYLES.get(row["status"]["phase"].lower(), ""),
-        ),
+        _phase("Pending"),
         Column("PROGRESS", lambda row: progress_bar(_warm_share(row))),
         Column("WARM", lambda row: f"{row['status']['nodesReady']}/{row['status']['nodesTotal']}"),
         Column("WHY", lambda row: row["status"]["reason"]),
@@ -270,11 +270,7 @@ SUBMISSIONS = Listing(
         _field("NAMESPACE", "namespace"),
         _field("NAME", "name"),
         _field("KEY", "key"),
-        Column(
-            "PHASE",
-            lambda row: row["status"]["phase"],
-            style=lambda row: _STATE_STYLES.get(row["status"]["phase"].lower(), ""),
-        ),
+        _phase(),
         Column("PROGRESS", lambda row: progress_bar(_step_share(row["status"]["jobs"]))),
         Column("STEPS", lambda row: "{succeeded}/{total}".format(**row["status"]["jobs"])),
         Column("ACTIVE", lambda row: row["status"]["jobs"]["active"]),

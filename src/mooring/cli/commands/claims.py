@@ -4,16 +4,16 @@ from typing import Annotated
 
 import typer
 
-from mooring.cli.application import Output, State, Token, Url, Watch, app, run_list
+from mooring.cli.application import DryRun, Limit, Output, Pool, State, Token, Url, Watch, app, ask, run_list
 from mooring.cli.output import Format
 
 
 @app.command()
 def claims(
-    pool: Annotated[str, typer.Option("--pool", "-p", help="Only of this pool (namespace/name).")] = "",
+    pool: Pool = "",
     owner: Annotated[str, typer.Option("--owner", help="Only of this owner.")] = "",
     only: Annotated[str, typer.Option("--only", help="Only in these states, with commas.")] = "",
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many rows.")] = 100,
+    limit: Limit = 100,
     output: Output = Format.TABLE,
     watch: Watch = False,
     url: Url = "",
@@ -41,24 +41,20 @@ def claim(
 ) -> None:
     """Hold a worker while a command runs, and give it back."""
     from mooring.cli.claiming import ClaimCommand, run_claim
-    from mooring.cli.failures import guarded
-    from mooring.client.connection import find_endpoint
 
     asked = ClaimCommand(pool, tuple(command), owner, ttl, wait, key, priority)
-    raise typer.Exit(guarded(lambda: run_claim(asked, find_endpoint(url, token, state))))
+    raise typer.Exit(ask(lambda endpoint: run_claim(asked, endpoint), url, token, state))
 
 
 @app.command()
 def release(
     claim_id: Annotated[str, typer.Argument(help="Id of the claim.", metavar="ID")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would happen.")] = False,
+    dry_run: DryRun = False,
     url: Url = "",
     token: Token = "",
     state: State = None,
 ) -> None:
     """Give a claim's worker back, whoever holds it."""
     from mooring.cli.claiming import run_release
-    from mooring.cli.failures import guarded
-    from mooring.client.connection import find_endpoint
 
-    guarded(lambda: run_release(claim_id, dry_run, find_endpoint(url, token, state)))
+    ask(lambda endpoint: run_release(claim_id, dry_run, endpoint), url, token, state)

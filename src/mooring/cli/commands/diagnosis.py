@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from mooring.cli.application import Output, State, Token, Url, app
+from mooring.cli.application import Output, State, Token, Url, app, ask
 from mooring.cli.output import Format
 
 
@@ -18,10 +18,8 @@ def doctor(
 ) -> None:
     """Everything an operator would check; exit code 1 when a line fails."""
     from mooring.cli.diagnosis import run_doctor
-    from mooring.cli.failures import guarded
-    from mooring.client.connection import find_endpoint
 
-    raise typer.Exit(guarded(lambda: run_doctor(find_endpoint(url, token, state), output, everything=everything)))
+    raise typer.Exit(ask(lambda endpoint: run_doctor(endpoint, output, everything=everything), url, token, state))
 
 
 @app.command()
@@ -35,7 +33,5 @@ def explain(
 ) -> None:
     """Why a pod runs or does not: any pod, every node's verdict, and the smallest change that helps."""
     from mooring.cli.diagnosis import run_explain
-    from mooring.cli.failures import guarded
-    from mooring.client.connection import find_endpoint
 
-    guarded(lambda: run_explain(find_endpoint(url, token, state), pod, namespace, output))
+    ask(lambda endpoint: run_explain(endpoint, pod, namespace, output), url, token, state)

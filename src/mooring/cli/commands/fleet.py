@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from mooring.cli.application import Output, State, Token, Url, Watch, app, run_list
+from mooring.cli.application import Output, Pool, State, Token, Url, Watch, app, ask, run_list
 from mooring.cli.output import Format
 
 
@@ -18,7 +18,7 @@ def pools(
 
 @app.command()
 def workers(
-    pool: Annotated[str, typer.Option("--pool", "-p", help="Only of this pool (namespace/name).")] = "",
+    pool: Pool = "",
     node: Annotated[str, typer.Option("--node", help="Only on this node.")] = "",
     only: Annotated[str, typer.Option("--only", help="Only in this state.")] = "",
     output: Output = Format.TABLE,
@@ -49,7 +49,5 @@ def drain_check(
 ) -> None:
     """What would happen if a node went now: which sessions wait, finish, are rebound or lost. Exit 1 when work is."""
     from mooring.cli.drain_check import run_drain_check
-    from mooring.cli.failures import guarded
-    from mooring.client.connection import find_endpoint
 
-    guarded(lambda: run_drain_check(node, find_endpoint(url, token, state), output))
+    ask(lambda endpoint: run_drain_check(node, endpoint, output), url, token, state)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mooring.cli.application import Output, State, Token, Url, Watch, app, run_list
+from mooring.cli.application import Limit, Output, Reason, State, Token, Url, Watch, app, ask, run_list
 from mooring.cli.output import Format
 
 
@@ -20,7 +20,7 @@ def invariants(
 @app.command()
 def pause(
     invariant: str,
-    reason: Annotated[str, typer.Option("--reason", help="Why; kept in the audit trail.")] = "",
+    reason: Reason = "",
     url: Url = "",
     token: Token = "",
     state: State = None,
@@ -32,7 +32,7 @@ def pause(
 @app.command()
 def resume(
     invariant: str,
-    reason: Annotated[str, typer.Option("--reason", help="Why; kept in the audit trail.")] = "",
+    reason: Reason = "",
     url: Url = "",
     token: Token = "",
     state: State = None,
@@ -50,15 +50,13 @@ def arm(
 ) -> None:
     """Declare the claims of a restored ledger complete, so that rules act again."""
     from mooring.cli.arming import arm as arm_ledger
-    from mooring.cli.failures import guarded
-    from mooring.client.connection import find_endpoint
 
-    guarded(lambda: arm_ledger(reason, find_endpoint(url, token, state)))
+    ask(lambda endpoint: arm_ledger(reason, endpoint), url, token, state)
 
 
 @app.command()
 def audit(
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many rows.")] = 50,
+    limit: Limit = 50,
     actor: Annotated[str, typer.Option("--actor", help="Only by this actor.")] = "",
     name: Annotated[str, typer.Option("--name", help="Only on objects of this name.")] = "",
     output: Output = Format.TABLE,
@@ -72,8 +70,6 @@ def audit(
 
 
 def _switch(verb: str, invariant: str, reason: str, url: str, token: str, state: Path | None) -> None:
-    from mooring.cli.failures import guarded
     from mooring.cli.switching import flip
-    from mooring.client.connection import find_endpoint
 
-    guarded(lambda: flip(verb, invariant, reason, find_endpoint(url, token, state)))
+    ask(lambda endpoint: flip(verb, invariant, reason, endpoint), url, token, state)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mooring.cli.application import Output, State, Token, Url, Watch, app, run_list
+from mooring.cli.application import Output, State, Token, Url, Watch, app, ask, run_list
 from mooring.cli.output import Format
 
 Namespace = Annotated[str, typer.Option("--namespace", "-n", help="Namespace; else the file's, or default.")]
@@ -24,12 +24,11 @@ def submit(
     """Submit batch work. The same key and spec again is the same submission."""
     from mooring.cli.failures import guarded
     from mooring.cli.submitting import run_dry, run_submit
-    from mooring.client.connection import find_endpoint
 
     if dry_run:
         guarded(lambda: run_dry(file, namespace))
         return
-    raise typer.Exit(guarded(lambda: run_submit(file, namespace, watch, find_endpoint(url, token, state))))
+    raise typer.Exit(ask(lambda endpoint: run_submit(file, namespace, watch, endpoint), url, token, state))
 
 
 @app.command()
@@ -52,18 +51,16 @@ def submissions(
     if not name:
         run_list("SUBMISSIONS", {"namespace": namespace, "phase": phase}, output, watch, url, token, state)
         return
-    from mooring.cli.failures import guarded
     from mooring.cli.submitting import find_name, run_cancel, run_follow, run_logs, run_show
-    from mooring.client.connection import find_endpoint
+    from mooring.client.connection import Endpoint
 
     found = find_name(name, namespace)
 
-    def act() -> int:
-        endpoint = find_endpoint(url, token, state)
+    def act(endpoint: Endpoint) -> int:
         if logs:
             return run_logs(found, logs, lines, endpoint)
         if cancel:
             return run_cancel(found, finalize, reason, endpoint)
         return run_follow(found, endpoint) if watch else run_show(found, output, endpoint)
 
-    raise typer.Exit(guarded(act))
+    raise typer.Exit(ask(act, url, token, state))

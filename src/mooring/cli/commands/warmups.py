@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from mooring.cli.application import Output, State, Token, Url, Watch, app
+from mooring.cli.application import DryRun, Output, Reason, State, Token, Url, Watch, app, ask
 from mooring.cli.output import Format
 
 
@@ -18,11 +18,9 @@ def warmups(
     state: State = None,
 ) -> None:
     """Warmups: phase, shards that are warm, and why not."""
-    from mooring.cli.failures import guarded
     from mooring.cli.warming import run_warmups
-    from mooring.client.connection import find_endpoint
 
-    guarded(lambda: run_warmups(find_endpoint(url, token, state), name, output, watch))
+    ask(lambda endpoint: run_warmups(endpoint, name, output, watch), url, token, state)
 
 
 @app.command()
@@ -30,16 +28,14 @@ def warm(
     name: Annotated[str, typer.Argument(help="Which warmup (name, or namespace/name).")],
     force: Annotated[bool, typer.Option("--force", help="Fetch everything again, once, when nodes are Ready.")] = False,
     close_circuit: Annotated[bool, typer.Option("--close-circuit", help="Try again after too many failures.")] = False,
-    reason: Annotated[str, typer.Option("--reason", help="Why; kept in the audit trail.")] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would happen.")] = False,
+    reason: Reason = "",
+    dry_run: DryRun = False,
     url: Url = "",
     token: Token = "",
     state: State = None,
 ) -> None:
     """Warm a dataset again."""
-    from mooring.cli.failures import guarded
     from mooring.cli.warming import WarmCommand, run_warm
-    from mooring.client.connection import find_endpoint
 
     asked = WarmCommand(name, force, close_circuit, reason, dry_run)
-    guarded(lambda: run_warm(asked, find_endpoint(url, token, state)))
+    ask(lambda endpoint: run_warm(asked, endpoint), url, token, state)

@@ -14,10 +14,10 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mooring.cli.installing import install_crds
 from mooring.clock import Entropy, SystemClock
 from mooring.kube.client import KubeClient
 from mooring.kube.connection import connect
+from mooring.kube.crds.installing import install_crds
 from mooring.kube.kubeconfig import load_kubeconfig
 from mooring.kube.resources import NAMESPACES, PODS, WORKERPOOLS
 from mooring.ledger.embedded import EmbeddedServer

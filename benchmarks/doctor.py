@@ -11,13 +11,13 @@ import time
 from typing import Any
 
 from mooring.app import Mooring, Surroundings
-from mooring.cli.installing import install_crds
 from mooring.clock import Entropy, SystemClock
 from mooring.control.claiming.activity import PolledActivity
 from mooring.control.probing import HttpProbe
 from mooring.incidents.cast import Mint
 from mooring.incidents.documents import StagedDocuments
 from mooring.kube.client import KubeClient
+from mooring.kube.crds.installing import install_crds
 from mooring.kube.credentials import AuthenticatedTransport, Credential, Credentials, FixedCredential, bearer
 from mooring.kube.resources import NAMESPACES, NODES, PODS, WORKERPOOLS
 from mooring.ledger.twin import MemoryLedger, MemoryStore

@@ -18,13 +18,13 @@ from mooring.api.events import EventHub
 from mooring.api.hosting import HttpHost, bind
 from mooring.api.server import build_api
 from mooring.app import Mooring, Surroundings
-from mooring.cli.installing import install_crds
 from mooring.cli.process import api_parts
 from mooring.clock import Clock, Entropy, SystemClock
 from mooring.control.claiming.activity import PolledActivity
 from mooring.control.probing import HttpProbe
 from mooring.incidents.documents import StagedDocuments
 from mooring.kube.client import KubeClient
+from mooring.kube.crds.installing import install_crds
 from mooring.kube.resources import NAMESPACES, PODS, SERVICEACCOUNTS, WORKERPOOLS
 from mooring.ledger.twin import MemoryLedger, MemoryStore
 from mooring.model.claim import EndCause

@@ -11,10 +11,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mooring.cli.installing import install_crds
 from mooring.clock import Entropy, SystemClock
 from mooring.kube.client import KubeClient
 from mooring.kube.connection import Target, connect
+from mooring.kube.crds.installing import install_crds
 from mooring.kube.credentials import Credential, FixedCredential, bearer
 from mooring.kube.errors import KubeError, ObjectNotFound
 from mooring.kube.kubeconfig import load_kubeconfig

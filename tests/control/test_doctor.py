@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from mooring.app import Mooring, Surroundings
-from mooring.cli.installing import install_crds
 from mooring.clock import Entropy, SystemClock
 from mooring.control.claiming.activity import PolledActivity
 from mooring.control.permissions import CLUSTER_RULES
@@ -16,6 +15,7 @@ from mooring.incidents.cast import Mint
 from mooring.incidents.documents import StagedDocuments
 from mooring.kube.client import KubeClient
 from mooring.kube.connection import Target, connect
+from mooring.kube.crds.installing import install_crds
 from mooring.kube.credentials import Credential, FixedCredential, bearer
 from mooring.kube.kubeconfig import load_kubeconfig
 from mooring.kube.resources import CLUSTERROLEBINDINGS, CLUSTERROLES, SERVICEACCOUNTS

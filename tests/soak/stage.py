@@ -12,8 +12,8 @@ from pathlib import Path
 
 import aiohttp
 
-from mooring.cli.installing import install_crds
 from mooring.clock import Entropy, SystemClock
+from mooring.kube.crds.installing import install_crds
 from mooring.kube.resources import NAMESPACES, PODS, WORKERPOOLS
 from mooring.ledger.embedded import EmbeddedServer
 from mooring.model import names

@@ -12,7 +12,6 @@ from mooring.api.auth import Access, load_token
 from mooring.api.hosting import bind
 from mooring.app import Surroundings
 from mooring.cli.demo import demo_nodes, start_busy_pools, start_demo
-from mooring.cli.installing import install_crds
 from mooring.cli.process import configure_logs, replica_name, run_process, stop_on_signals
 from mooring.cli.traffic import Traffic, running_traffic
 from mooring.client import AsyncMooring
@@ -23,6 +22,7 @@ from mooring.control.probing import HttpProbe
 from mooring.control.serving.document import HttpDocuments
 from mooring.kube.client import KubeClient
 from mooring.kube.connection import Target, connect
+from mooring.kube.crds.installing import install_crds
 from mooring.kube.kubeconfig import load_kubeconfig
 from mooring.ledger.embedded import EmbeddedServer
 from mooring.ledger.port import Ledger

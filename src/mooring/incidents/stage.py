@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from mooring.app import Mooring, Surroundings
-from mooring.cli.installing import install_crds
 from mooring.clock import Clock, Entropy, LoopClock
 from mooring.control.claiming.activity import PolledActivity
 from mooring.control.switches import Switches
@@ -16,6 +15,7 @@ from mooring.incidents.cast import Doctor, Mint, Witness, Words
 from mooring.incidents.documents import StagedDocuments
 from mooring.incidents.replica import LedgerFault, Replica, SharedFate, no_fault
 from mooring.kube.client import KubeClient
+from mooring.kube.crds.installing import install_crds
 from mooring.kube.reflector import Reflector
 from mooring.kube.resources import NAMESPACES, PODS, WORKERPOOLS
 from mooring.kube.views import Pod

@@ -2,6 +2,7 @@
 
 import pytest
 
+from mooring.sandbox.api.status import Refusal
 from mooring.sandbox.api.strategies.pods import quality_of_service
 from mooring.sandbox.api.strategies.resources import canonical
 
@@ -19,6 +20,12 @@ from mooring.sandbox.api.strategies.resources import canonical
 )  # fmt: skip
 def test_a_quantity_is_stored_in_its_canonical_form(given: str | int | float, stored: str) -> None:
     assert canonical(given) == stored
+
+
+@pytest.mark.parametrize("given", ["1e999999999", "1e-999999999", "9" * 1000])
+def test_a_quantity_that_would_fill_the_memory_is_refused(given: str) -> None:
+    with pytest.raises(Refusal, match="quantity"):
+        canonical(given)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """CEL's library as Kubernetes has it, beyond texts: lists, sets, times, quantities and optionals."""
 
 from datetime import datetime, timedelta
-from decimal import Decimal
 from functools import cmp_to_key
 from itertools import pairwise
 from typing import Any
@@ -186,17 +185,17 @@ def _quantity_sign(quantity: Quantity) -> int:
 
 @define("quantity.add(quantity) -> quantity", "quantity.add(int) -> quantity")
 def _quantity_add(left: Quantity, right: Any) -> Quantity:
-    return Quantity(left.value + (right.value if isinstance(right, Quantity) else Decimal(right)))
+    return Quantity(left.value + (right.value if isinstance(right, Quantity) else right))
 
 
 @define("quantity.sub(quantity) -> quantity", "quantity.sub(int) -> quantity")
 def _quantity_subtract(left: Quantity, right: Any) -> Quantity:
-    return Quantity(left.value - (right.value if isinstance(right, Quantity) else Decimal(right)))
+    return Quantity(left.value - (right.value if isinstance(right, Quantity) else right))
 
 
 @define("quantity.isInteger() -> bool")
 def _quantity_is_integer(quantity: Quantity) -> bool:
-    return bool(quantity.value == quantity.value.to_integral_value())
+    return quantity.value.denominator == 1
 
 
 @define("quantity.asInteger() -> int")

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
+from fractions import Fraction
 from typing import Any, Final
 
 from mooring.sandbox.api.quantities import parse_quantity
@@ -47,7 +47,7 @@ class TypeName:
 class Quantity:
     """A Kubernetes resource quantity."""
 
-    value: Decimal
+    value: Fraction
 
 
 NOTHING: Final = object()

@@ -1,7 +1,7 @@
 """Resource quotas: what a namespace may still take, counted from what it holds."""
 
 from collections.abc import Iterable
-from decimal import Decimal
+from fractions import Fraction
 
 from mooring.sandbox.api.cluster import Cluster, denied
 from mooring.sandbox.api.kinds import Kind, Object
@@ -19,7 +19,7 @@ _COUNTED_BY_NAME = (
 )
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
 
-Amounts = dict[str, Decimal]
+Amounts = dict[str, Fraction]
 
 
 def check_quota(cluster: Cluster, kind: Kind, namespace: str, new: Object) -> None:
@@ -45,7 +45,7 @@ def check_quota(cluster: Cluster, kind: Kind, namespace: str, new: Object) -> No
 
 
 def _used(cluster: Cluster, kind: Kind, namespace: str, wanted: Iterable[str]) -> Amounts:
-    used = dict.fromkeys(wanted, Decimal(0))
+    used = dict.fromkeys(wanted, Fraction(0))
     for stored in cluster.table(kind).range(f"{namespace}/"):
         for name, amount in _amounts(kind, stored.object).items():
             if name in used:
@@ -56,13 +56,13 @@ def _used(cluster: Cluster, kind: Kind, namespace: str, wanted: Iterable[str]) -
 def _amounts(kind: Kind, held: Object) -> Amounts:
     """What one object counts for."""
     counted = f"count/{kind.plural}.{kind.group}" if kind.group else f"count/{kind.plural}"
-    amounts = {counted: Decimal(1)}
+    amounts = {counted: Fraction(1)}
     if not kind.group and kind.plural == "pods":
         if held.get("status", {}).get("phase") not in _FINISHED:
-            amounts["pods"] = Decimal(1)
+            amounts["pods"] = Fraction(1)
             amounts |= _pod_amounts(held["spec"])
     elif not kind.group and kind.plural in _COUNTED_BY_NAME:
-        amounts[kind.plural] = Decimal(1)
+        amounts[kind.plural] = Fraction(1)
     return amounts
 
 
@@ -70,16 +70,18 @@ def _pod_amounts(spec: Object) -> Amounts:
     amounts: Amounts = {}
     for resource in _COMPUTE:
         for section in ("requests", "limits"):
-            total = sum((_need(container, section, resource) for container in spec["containers"]), Decimal(0))
-            first = max((_need(one, section, resource) for one in spec.get("initContainers") or ()), default=Decimal(0))
+            total = sum((_need(container, section, resource) for container in spec["containers"]), Fraction(0))
+            first = max(
+                (_need(one, section, resource) for one in spec.get("initContainers") or ()), default=Fraction(0)
+            )
             amounts[f"{section}.{resource}"] = max(total, first)
         amounts[resource] = amounts[f"requests.{resource}"]
     return amounts
 
 
-def _need(container: Object, section: str, resource: str) -> Decimal:
+def _need(container: Object, section: str, resource: str) -> Fraction:
     text = ((container.get("resources") or {}).get(section) or {}).get(resource)
-    return Decimal(0) if text is None else parse_quantity(text)
+    return Fraction(0) if text is None else parse_quantity(text)
 
 
 def _check_specified(kind: Kind, pod: Object, quota: Object, hard: Amounts) -> None:

@@ -1,7 +1,7 @@
 """Pods: defaults, quality of service, and the little that may change once they exist."""
 
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from mooring.sandbox.api.causes import forbidden, immutable, invalid
@@ -117,20 +117,20 @@ class PodStrategy(SplitStrategy):
 
 def quality_of_service(spec: dict[str, Any]) -> str:
     """Guaranteed when every container has equal requests and limits of cpu and memory, BestEffort without any."""
-    totals: dict[str, dict[str, Decimal]] = {"requests": {}, "limits": {}}
+    totals: dict[str, dict[str, Fraction]] = {"requests": {}, "limits": {}}
     limited = True
     for container in [*spec.get("containers", ()), *(spec.get("initContainers") or ())]:
         resources = container.get("resources") or {}
         for section, sums in totals.items():
             for name, amount in _positive(resources.get(section) or {}).items():
-                sums[name] = sums.get(name, Decimal(0)) + amount
+                sums[name] = sums.get(name, Fraction(0)) + amount
         limited = limited and len(_positive(resources.get("limits") or {})) == len(_QOS_RESOURCES)
     if not totals["requests"] and not totals["limits"]:
         return "BestEffort"
     return "Guaranteed" if limited and totals["requests"] == totals["limits"] else "Burstable"
 
 
-def _positive(amounts: dict[str, Any]) -> dict[str, Decimal]:
+def _positive(amounts: dict[str, Any]) -> dict[str, Fraction]:
     parsed = {name: parse_quantity(amounts[name]) for name in _QOS_RESOURCES if name in amounts}
     return {name: amount for name, amount in parsed.items() if amount > 0}
 

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from decimal import ROUND_CEILING, Decimal
 from functools import lru_cache
 from typing import Any
 
+from mooring.model.quantity import in_millis
 from mooring.sandbox.api.causes import invalid, required
 from mooring.sandbox.api.names import label_key
 from mooring.sandbox.api.quantities import parse_quantity
@@ -21,8 +21,7 @@ _EXPONENT = re.compile(r"[eE][+-]?\d")
 def canonical(quantity: str | int | float) -> str:
     """The quantity as the server stores it: whole, in the largest unit of its family, rounded up to thousandths."""
     text = str(quantity)
-    value = parse_quantity(text)
-    thousandths = int((value * 1000).to_integral_value(rounding=ROUND_CEILING))
+    thousandths = in_millis(parse_quantity(text))
     if text.endswith("i") and thousandths % 1000 == 0 and abs(thousandths) >= 1024_000:
         return _in_units(thousandths // 1000, 1024, ("", *_BINARY))
     if _EXPONENT.search(text):
@@ -54,7 +53,7 @@ def wrong_quantity(path: str, name: str, quantity: Any) -> Iterator[Cause]:
     value = parse_quantity(quantity)
     if value < 0:
         yield invalid(path, canonical(quantity), "must be greater than or equal to 0")
-    if _is_countable(name) and value != value.to_integral_value():
+    if _is_countable(name) and value.denominator != 1:
         yield invalid(path, canonical(quantity), "must be an integer")
 
 
@@ -102,7 +101,7 @@ def _in_units(amount: int, step: int, units: tuple[str, ...]) -> str:
 
 
 def _in_exponents(thousandths: int) -> str:
-    value, power = Decimal(thousandths), -3
+    value, power = thousandths, -3
     while value and value % 1000 == 0:
-        value, power = value / 1000, power + 3
-    return f"{int(value)}e{power}" if value and power else str(int(value))
+        value, power = value // 1000, power + 3
+    return f"{value}e{power}" if value and power else str(value)

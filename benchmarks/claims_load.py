@@ -110,7 +110,7 @@ class Clients:
         self._mooring = Server("127.0.0.1", given["mooring_port"], given["mooring_token"], None)
         self._claim_request = self._mooring.request("POST", given["claims_path"], CLAIM)
         self._pods_path = given["pods_path"]
-        self._held: list[str] = []
+        self._held: list[tuple[str, int]] = []  # claims and their epochs
 
     async def run(self, job: dict[str, Any]) -> list[float]:
         """The latencies of one job."""
@@ -148,12 +148,13 @@ class Clients:
         started = time.perf_counter()
         body = await self._mooring.ask(self._claim_request, 201)
         latency = time.perf_counter() - started
-        self._held.append(json.loads(body)["id"])
+        claim = json.loads(body)
+        self._held.append((claim["id"], claim["epoch"]))
         return latency
 
-    async def _release(self, claim: str) -> float:
+    async def _release(self, claim: tuple[str, int]) -> float:
         started = time.perf_counter()
-        await self._mooring.ask(self._mooring.request("DELETE", f"/v1/claims/{claim}"), 200)
+        await self._mooring.ask(self._mooring.request("DELETE", "/v1/claims/{}?epoch={}".format(*claim)), 200)
         return time.perf_counter() - started
 
     async def _cycle(self) -> float:

@@ -11,7 +11,7 @@ from mooring.model import names
 from mooring.model.claim import ClaimState, KeyReused, LimitReached
 from mooring.model.errors import InvalidInput, StaleEpoch
 from mooring.model.wish import Wish
-from mooring.sandbox.faults import LoseAnswer, Rule
+from mooring.sandbox.faults import Answer, LoseAnswer, Rule
 from tests.scenarios.harbour import NAMESPACE, harbour, play
 
 POOL = f"{NAMESPACE}/linux"
@@ -39,6 +39,25 @@ def test_a_claim_stamps_its_worker_with_one_write_and_its_release_returns_it():
             pod = await world.client.get(PODS, claim.pod_name, NAMESPACE)
             assert not any(key.startswith("mooring.dev/owner") for key in pod.metadata.labels)
             assert names.DO_NOT_DISRUPT not in pod.metadata.annotations
+
+    play(scenario)
+
+
+def test_a_release_that_stopped_half_way_is_finished_when_it_is_repeated():
+    async def scenario():
+        async with harbour() as world:
+            unstamping = Rule(
+                Answer(500, "InternalError", "no"), methods=frozenset({"PATCH"}), resource="pods", nth=frozenset({2})
+            )
+            replica = world.start(rules=[unstamping])
+            await world.pool(warm=1, max=1, reuse="Always")
+            await world.until_idle(1)
+            claim = await replica.mooring.desk.claim(POOL, Wish("acme"))
+            for stamped in (True, False):
+                released = await replica.mooring.desk.release(claim.id, claim.epoch)
+                assert released.state is ClaimState.RELEASED
+                pod = await world.client.get(PODS, claim.pod_name, NAMESPACE)
+                assert (names.CLAIM in pod.metadata.annotations) is stamped
 
     play(scenario)
 

@@ -78,7 +78,7 @@ class Remedies:
         """The pod is still there: it is let go with the claim, and deleted as one that nobody holds."""
         if claim.retryable:
             return _told(await self._ending.requeue(claim, cause, reason))
-        return _told(await self._ending.end(claim, claim.epoch, cause, reason))
+        return _told(await self._ending.end(claim.id, claim.epoch, cause, reason))
 
     async def _expire(self, claim: Claim, reason: str) -> Result:
         outcome = await self._ledger.claims.expire(

@@ -11,8 +11,8 @@ from mooring.control.claiming.handover import Handover, NoWorker
 from mooring.control.claiming.ready import ReadyIndex
 from mooring.control.fleet import Fleet
 from mooring.ledger.port import Ledger
-from mooring.model.claim import AdmissionVerdict, Claim, ClaimState, EndCause, NewClaim
-from mooring.model.errors import Conflict, NotFound, Refused, StaleEpoch, Unavailable
+from mooring.model.claim import AdmissionVerdict, Claim, ClaimState, EndCause, NewClaim, Verdict
+from mooring.model.errors import Conflict, NotFound, Refused, Unavailable
 from mooring.model.pool import Pool, find_problems
 from mooring.model.wish import Wish
 
@@ -124,7 +124,7 @@ class ClaimDesk:
                     try:
                         return await self._handover.complete(pool, admission.claim, place)
                     except NoWorker as none:
-                        await self._ending.end(none.claim, none.claim.epoch, EndCause.NOT_STARTED, none.message)
+                        await self._ending.end(none.claim.id, none.claim.epoch, EndCause.NOT_STARTED, none.message)
                         raise
                 case AdmissionVerdict.SLOT_TAKEN:
                     continue  # another replica was faster; the slot stays marked until the ledger is read again
@@ -192,13 +192,11 @@ class ClaimDesk:
 
         Only a holder knows the epoch: without one the claim is taken from whoever holds it.
         """
-        claim = await self.get(claim_id)
-        if epoch is not None and epoch != claim.epoch:
-            raise StaleEpoch(f"claim {claim_id} is under epoch {claim.epoch} now", fix="it is no longer yours")
-        if claim.state in (ClaimState.RELEASED, ClaimState.EXPIRED, ClaimState.LOST, ClaimState.FAILED):
-            return claim
         cause = EndCause.REVOKED if epoch is None else EndCause.RELEASED
-        outcome = await self._ending.end(claim, claim.epoch, cause, reason)
+        fence = (await self.get(claim_id)).epoch if epoch is None else epoch
+        outcome = await self._ending.end(claim_id, fence, cause, reason)
+        if outcome.verdict is Verdict.ENDED and outcome.claim is not None:
+            return outcome.claim  # it ended otherwise: nothing is left to give back
         return outcome.require()
 
     def _pool(self, pool_key: str) -> Pool:

@@ -133,7 +133,7 @@ class Dispatching:
         claim = await self._own(worker, claim_id, epoch)
         entry = self._entry(worker, claim, result)
         await self._ledger.audit.begin(entry)
-        outcome = await self._ending.end(claim, epoch, EndCause.RELEASED, entry.reason)
+        outcome = await self._ending.end(claim.id, epoch, EndCause.RELEASED, entry.reason)
         told, error = AuditOutcome.DONE, ""
         if outcome.applied:
             self._activity.hear(worker.uid, executing=False)

@@ -42,11 +42,11 @@ class Ending:
         self._auditor = auditor
         self._clock = clock
 
-    async def end(self, claim: Claim, epoch: int, cause: EndCause, reason: str) -> Outcome:
-        """End the row, fenced on the epoch; then return or delete the worker."""
-        outcome = await self._ledger.claims.end(claim.id, epoch, cause, now=self._clock.now(), reason=reason)
-        if outcome.applied:
-            await self._let_go(claim, keep=self._is_reused(claim))
+    async def end(self, claim_id: str, epoch: int, cause: EndCause, reason: str) -> Outcome:
+        """End the row, fenced on the epoch; then return or delete the worker, which a crash may have left undone."""
+        outcome = await self._ledger.claims.end(claim_id, epoch, cause, now=self._clock.now(), reason=reason)
+        if outcome.applied and outcome.claim is not None:
+            await self._let_go(outcome.claim, keep=self._is_reused(outcome.claim))
         return outcome
 
     async def requeue(self, claim: Claim, cause: EndCause, reason: str) -> Outcome:
@@ -91,10 +91,14 @@ class Ending:
 
     async def _return_as_seen(self, claim: Claim) -> bool:
         """Without a look at the pod, when the watch shows it under this claim; False when it has to be looked at."""
-        worker = self._fleet.worker(f"{claim.namespace}/{claim.pool}", claim.pod_uid or "")
-        if worker is None or worker.stamp is None or worker.stamp.epoch != claim.epoch:
+        pool_key = f"{claim.namespace}/{claim.pool}"
+        worker, pool = self._fleet.worker(pool_key, claim.pod_uid or ""), self._fleet.pool(pool_key)
+        if worker is None or pool is None or worker.stamp is None or worker.stamp.epoch != claim.epoch:
             return False
-        return await self._is_shared(claim, worker.uid) or await self._stamper.unstamp_as_seen(worker)
+        # With one slot the stamp that the pod's version is fenced on is all there is; others may share more.
+        if pool.spec.slots > 1 and await self._is_shared(claim, worker.uid):
+            return True
+        return await self._stamper.unstamp_as_seen(worker)
 
     async def _is_shared(self, claim: Claim, uid: str) -> bool:
         # Pod before claims: a claim that comes in between has a higher epoch, and the fence holds it.
@@ -107,7 +111,7 @@ class Ending:
         epoch = pod.metadata.annotations.get(names.EPOCH, "")
         if keep and epoch.isdigit():
             await self._stamper.unstamp(claim.namespace, pod.metadata.name, pod.metadata.uid, int(epoch))
-        elif not keep and epoch == str(claim.epoch):
+        elif not keep and epoch == str(claim.epoch) and not pod.terminating:
             await self._delete(claim, pod)
 
     async def _delete(self, claim: Claim, pod: Pod) -> None:

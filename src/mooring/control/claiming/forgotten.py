@@ -48,7 +48,7 @@ class ForgottenSessions:
             if claim.retryable:
                 outcome = await self._ending.requeue(claim, EndCause.FORGOTTEN, reason)
             else:
-                outcome = await self._ending.end(claim, claim.epoch, EndCause.FORGOTTEN, reason)
+                outcome = await self._ending.end(claim.id, claim.epoch, EndCause.FORGOTTEN, reason)
             return DONE if outcome.applied else (AuditOutcome.SKIPPED, f"the ledger said {outcome.verdict.value}")
 
         proofs = ["the worker says that it is idle", f"no heartbeat for {self._silence(claim):.0f} s"]

@@ -47,6 +47,7 @@ class PostgresClaims:
         self._keeper = keeper
         self._inserting = Convoy(database, _SQL["insert_claimed"], order=itemgetter(_POD_UID, _POD_UID + 1))
         self._starting = Convoy(database, _SQL["mark_running"], order=itemgetter(0))
+        self._ending = Convoy(database, _SQL["end"], order=itemgetter(0))
 
     async def insert_claimed(
         self,
@@ -113,8 +114,8 @@ class PostgresClaims:
 
     async def end(self, claim_id: str, epoch: int, cause: EndCause, *, now: datetime, reason: str) -> Outcome:
         state = cause.state
-        row = await self._database.fetch_row(_SQL["end"], claim_id, epoch, state.value, now, reason, cause.value)
-        return await self._written(row, claim_id, epoch, state)
+        row = await self._ending.fetch_row(claim_id, epoch, state.value, now, reason, cause.value)
+        return await self._written(row if row["id"] else None, claim_id, epoch, state)
 
     async def expire(
         self, claim_id: str, epoch: int, *, heartbeat_at: datetime | None, now: datetime, reason: str

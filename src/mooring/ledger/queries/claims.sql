@@ -127,14 +127,15 @@ WHERE id = $1 AND epoch = $2 AND state IN ('claimed', 'running')
 RETURNING {claim}
 
 -- name: end
+-- Always one row, empty when nothing changed.
 WITH changed AS (
     UPDATE claims SET state = $3, ended_at = $4, reason = $5, cause = $6, payload = NULL
     WHERE id = $1 AND epoch = $2 AND state IN ('queued', 'claimed', 'running')
     RETURNING {claim}
 )
-SELECT {claim},
+SELECT changed.*,
     CASE WHEN queued_at IS NOT NULL OR state <> 'released' THEN pg_notify('mooring_claim', id) END
-FROM changed
+FROM (VALUES (1)) AS always LEFT JOIN changed ON true
 
 -- name: expire
 WITH changed AS (

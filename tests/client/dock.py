@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from litestar.exceptions import LitestarDeprecationWarning
@@ -27,7 +28,8 @@ from mooring.kube.client import KubeClient
 from mooring.kube.crds.installing import install_crds
 from mooring.kube.resources import NAMESPACES, PODS, SERVICEACCOUNTS, WORKERPOOLS
 from mooring.ledger.twin import MemoryLedger, MemoryStore
-from mooring.model.claim import EndCause
+from mooring.model.claim import EndCause, NewClaim, WorkerSlot
+from mooring.model.wish import Wish
 from mooring.sandbox.cluster import Sandbox, plain_nodes, virtual_sandbox
 
 NAMESPACE = "runners"
@@ -134,6 +136,24 @@ class Dock:
             await self.ledger.claims.end(claim_id, claim.epoch, cause, now=SystemClock().now(), reason=reason)
 
         self.call(act())
+
+    def leave_half_way(self, pool: str, key: str, seconds_ago: float) -> str:
+        """A claim as a control plane leaves it that dies between the row and the stamp; answers its id."""
+        namespace, name = pool.split("/")
+        pod = self.pods(pool)[0].metadata
+        wish = Wish("acme", idempotency_key=key)
+        new = NewClaim(
+            id=self.entropy.uuid(),
+            namespace=namespace,
+            pool=name,
+            owner=wish.owner,
+            ttl_seconds=wish.ttl_seconds,
+            idempotency_key=key,
+            request_hash=wish.fingerprint(pool),
+        )
+        now = self.clock.now() - timedelta(seconds=seconds_ago)
+        inserted = self.call(self.ledger.claims.insert_claimed(new, WorkerSlot(pod.name, pod.uid), now=now))
+        return str(inserted.require().id)
 
     async def _make_pool(self, name: str, spec: dict[str, Any]) -> None:
         template = {"spec": {"containers": [{"name": "main", "image": "worker"}]}}

@@ -8,6 +8,7 @@ import pytest
 
 from mooring.client import AsyncMooring, Mooring
 from mooring.client.errors import ClaimTimeout, LeaseLost, LossCause, RemoteError
+from mooring.control.claiming.handover import CARRIED_SECONDS
 from mooring.model.claim import ClaimState, EndCause
 from tests.client.dock import TOKEN, Front
 
@@ -134,6 +135,19 @@ def test_nobody_free_in_time_is_explained(dock, mooring, run):
         run(main())
     assert raised.value.why.blockers
     assert dock.open_claims(pool) == 0
+
+
+def test_a_claim_that_its_control_plane_left_half_way_is_taken_up_by_asking_again(dock, mooring, run):
+    pool = dock.pool()
+    left = dock.leave_half_way(pool, "half-way", CARRIED_SECONDS - 1.5)
+
+    async def main():
+        started = time.monotonic()
+        async with mooring.claim(pool, owner="acme", key="half-way") as lease:
+            assert 1 < time.monotonic() - started < 6
+            assert lease.id == left and (await in_thread(dock.claim, left)).state is ClaimState.RUNNING
+
+    run(main())
 
 
 @pytest.mark.parametrize("lost", [1, 2, 3, 4])

@@ -17,6 +17,7 @@ from mooring.client.errors import (
     Unreachable,
 )
 from mooring.client.sdk import Mooring
+from mooring.control.claiming.handover import CARRIED_SECONDS
 from mooring.model.claim import ClaimState, EndCause
 from mooring.model.errors import InvalidInput, Misconfigured
 from tests.client.dock import TOKEN, Front
@@ -184,6 +185,17 @@ def test_an_owner_over_the_limit_gets_a_typed_error(dock, mooring):
     with mooring.claim(pool, owner="acme"), pytest.raises(LimitReached) as raised:
         mooring.claim(pool, owner="acme").__enter__()
     assert not raised.value.retryable
+
+
+@pytest.mark.parametrize("wait", ["0s", "20s"])
+def test_a_claim_that_its_control_plane_left_half_way_is_taken_up_by_asking_again(dock, mooring, wait):
+    pool = dock.pool()
+    left = dock.leave_half_way(pool, "half-way", CARRIED_SECONDS - 1.5)
+    started = time.monotonic()
+    with mooring.claim(pool, owner="acme", key="half-way", wait=wait) as lease:
+        assert 1 < time.monotonic() - started < 6
+        assert lease.id == left and dock.claim(left).state is ClaimState.RUNNING
+        assert dock.open_claims(pool) == 1
 
 
 def test_the_same_key_joins_the_same_claim_until_it_is_over(dock, mooring):

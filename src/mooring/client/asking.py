@@ -110,7 +110,7 @@ class Asking:
         return dict(asking.result())
 
     def _settle(self, grant: Grant) -> Grant:
-        """A repeated request may find its claim still waiting: then look until it runs or is over."""
+        """A repeated request may find its claim still on its way: then look until it runs or is over."""
         patience = Patience(self._entropy)
         while grant.state in LATE_SECONDS:
             self.prompt = False
@@ -120,13 +120,24 @@ class Asking:
             self._tell()
             self._sleeper.wait(LOOK_SECONDS / 4)
             try:
-                grant = read_grant(self._connection.get(claim_path(grant.id)))
+                grant = self._look_again(grant)
                 patience.reset()
             except Unavailable as error:
                 self._sleeper.wait(patience.pause_seconds(error, self._clock.monotonic()))
         if grant.state == "expired" and grant.worker is None:
             raise out_of_time(self._wish, grant.id)
         return grant
+
+    def _look_again(self, grant: Grant) -> Grant:
+        """One that has a worker and does not run may have lost its control plane half way: the request, repeated, makes
+        another one take it up. One that waits is only looked at."""
+        if grant.state == "claimed":
+            try:
+                return read_grant(self._request())
+            except RemoteError as error:
+                if error.status != 409:
+                    raise
+        return read_grant(self._connection.get(claim_path(grant.id)))
 
     def _tell(self) -> None:
         if self._on_wait is None:

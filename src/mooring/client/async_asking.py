@@ -98,7 +98,7 @@ class AsyncAsking:
             asking.cancel()
 
     async def _settle(self, grant: Grant) -> Grant:
-        """A repeated request may find its claim still waiting: then look until it runs or is over."""
+        """A repeated request may find its claim still on its way: then look until it runs or is over."""
         patience = Patience(self._entropy)
         while grant.state in LATE_SECONDS:
             self.prompt = False
@@ -108,13 +108,24 @@ class AsyncAsking:
             await self._tell()
             await self._clock.sleep(LOOK_SECONDS / 4)
             try:
-                grant = read_grant(await self._connection.get(claim_path(grant.id)))
+                grant = await self._look_again(grant)
                 patience.reset()
             except Unavailable as error:
                 await self._clock.sleep(patience.pause_seconds(error, self._clock.monotonic()))
         if grant.state == "expired" and grant.worker is None:
             raise out_of_time(self._wish, grant.id)
         return grant
+
+    async def _look_again(self, grant: Grant) -> Grant:
+        """One that has a worker and does not run may have lost its control plane half way: the request, repeated, makes
+        another one take it up. One that waits is only looked at."""
+        if grant.state == "claimed":
+            try:
+                return read_grant(await self._request())
+            except RemoteError as error:
+                if error.status != 409:
+                    raise
+        return read_grant(await self._connection.get(claim_path(grant.id)))
 
     async def _tell(self) -> None:
         if self._on_wait is None:

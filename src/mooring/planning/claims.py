@@ -106,8 +106,8 @@ def plan_stamped_has_claim(snapshot: ClaimsSnapshot) -> list[Act]:
         assert stamp is not None
         executing = snapshot.executing.get(worker.uid)
         idle = "the worker says that it is not executing" if executing is False else _prove_idle(worker, snapshot)
-        never_ran = _never_ran(snapshot.stamped_claims.get(stamp.claim), stamp.epoch)
-        remedy = Remedy.UNSTAMP if worker.ready and never_ran else Remedy.DELETE_WORKER
+        unused = never_ran(snapshot.stamped_claims.get(stamp.claim), stamp.epoch)
+        remedy = Remedy.UNSTAMP if worker.ready and unused else Remedy.DELETE_WORKER
         # A stamp without a readable time has no age: it is kept, and told.
         age = (snapshot.now - stamp.stamped_at).total_seconds() if stamp.stamped_at else 0.0
         acts.append(
@@ -120,7 +120,7 @@ def plan_stamped_has_claim(snapshot: ClaimsSnapshot) -> list[Act]:
                 age_seconds=age,
                 floor_seconds=snapshot.timeouts.reap_grace,
                 worker=worker,
-                facts={"claim": stamp.claim, "epoch": stamp.epoch, "executing": executing, "neverRan": never_ran},
+                facts={"claim": stamp.claim, "epoch": stamp.epoch, "executing": executing, "neverRan": unused},
             )
         )
     return acts
@@ -260,7 +260,7 @@ def plan_account_has_pod(snapshot: ClaimsSnapshot) -> list[Act]:
     ]
 
 
-def _never_ran(row: Claim | None, epoch: int) -> bool:
+def never_ran(row: Claim | None, epoch: int) -> bool:
     """Whether the row proves that no work began under that epoch. One that moved on, or is gone, proves nothing."""
     if row is None:
         return False

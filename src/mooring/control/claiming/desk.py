@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
+import structlog
+
 from mooring.clock import Clock, Entropy
 from mooring.control.claiming.ending import Ending
 from mooring.control.claiming.handover import Handover, NoWorker
@@ -15,6 +17,8 @@ from mooring.model.claim import AdmissionVerdict, Claim, ClaimState, EndCause, N
 from mooring.model.errors import Conflict, NotFound, Refused, Unavailable
 from mooring.model.pool import Pool, find_problems
 from mooring.model.wish import Wish
+
+log = structlog.get_logger()
 
 
 class UnknownPool(NotFound):
@@ -110,7 +114,7 @@ class ClaimDesk:
         admission = await self._ledger.claims.insert_queued(
             new, now=self._clock.now(), wait_until=until, owner_limit=limit
         )
-        return await self._follow(admission.require(), wish.wait)
+        return await self._follow(pool, admission.require(), wish.wait)
 
     async def _claim_now(self, pool: Pool, new: NewClaim, wait_seconds: float) -> Claim | None:
         """A free worker, unless others wait already; None when the claim has to wait."""
@@ -126,32 +130,64 @@ class ClaimDesk:
                     except NoWorker as none:
                         await self._ending.end(none.claim.id, none.claim.epoch, EndCause.NOT_STARTED, none.message)
                         raise
+                    except StaleEpoch:
+                        return await self._follow(pool, admission.claim, wait_seconds)  # it was taken up elsewhere
                 case AdmissionVerdict.SLOT_TAKEN:
                     continue  # another replica was faster; the slot stays marked until the ledger is read again
             self._ready.free(pool.key, place.worker.uid, place.slot)
             if admission.verdict is AdmissionVerdict.QUEUE_AHEAD:
                 return None
-            return await self._follow(admission.require(), wait_seconds)
-        return await self._existing(pool, new)
+            return await self._follow(pool, admission.require(), wait_seconds)
+        return await self._existing(pool, new, wait_seconds)
 
-    async def _existing(self, pool: Pool, new: NewClaim) -> Claim | None:
+    async def _existing(self, pool: Pool, new: NewClaim, wait_seconds: float) -> Claim | None:
         """Nobody is free; but the same request may have been served before."""
         if new.idempotency_key is None:
             return None
         found = await self._ledger.claims.find_by_key(pool.namespace, pool.name, new.idempotency_key)
-        return found if found is not None and found.request_hash == new.request_hash else None
+        if found is None or found.request_hash != new.request_hash:
+            return None
+        return await self._follow(pool, found, wait_seconds) if found.state is ClaimState.CLAIMED else found
 
-    async def _follow(self, claim: Claim, seconds: float) -> Claim:
-        """Until the claim runs or ends, for so many seconds; then as it is."""
+    async def _follow(self, pool: Pool, claim: Claim, seconds: float) -> Claim:
+        """Until the claim runs or ends, for so many seconds; then as it is. One that nobody completes is taken up."""
         deadline = self._clock.monotonic() + seconds
         async with self._bells.listening(claim.id) as rung:
             while True:
                 current = await self.get(claim.id)
                 left = deadline - self._clock.monotonic()
+                abandoned_in = self._handover.abandoned_in(pool, current) if self._fleet.synced else None
+                if abandoned_in is not None and abandoned_in <= 0:
+                    await self._take_up(pool, current, left)
+                    continue
                 if current.state not in (ClaimState.QUEUED, ClaimState.CLAIMED) or left <= 0:
                     return await self._judge(current)
-                await _wait(rung, min(left, 5.0))
+                await _wait(rung, min(left, 5.0, abandoned_in or 5.0))
                 rung.clear()
+
+    async def _take_up(self, pool: Pool, claim: Claim, left_seconds: float) -> None:
+        """Complete a handover that was left half way. Whoever else is faster may have it."""
+        try:
+            await self._handover.resume(pool, claim)
+        except NoWorker as none:
+            await self._do_without(none, left_seconds)
+        except Conflict as conflict:
+            log.info("a claim was taken up by others", claim=claim.id, because=conflict.message)
+
+    async def _do_without(self, none: NoWorker, left_seconds: float) -> None:
+        """Its worker is gone and there is no other: it waits where its client does, else it fails."""
+        claim, now = none.claim, self._clock.now()
+        if left_seconds <= 0:
+            await self._ending.end(claim, claim.epoch, EndCause.NOT_STARTED, none.message)
+            raise none
+        await self._ledger.claims.requeue(
+            claim.id,
+            claim.epoch,
+            EndCause.WORKER_LOST,
+            now=now,
+            reason="its worker went away",
+            wait_until=now + timedelta(seconds=left_seconds),
+        )
 
     async def _judge(self, claim: Claim) -> Claim:
         """A claim whose own wait is over expires; one that was asked for again, with time left, waits on."""

@@ -68,6 +68,12 @@ class Ending:
             return DONE
         return AuditOutcome.SKIPPED, f"the ledger said {outcome.verdict.value}"
 
+    async def withdraw(self, claim: Claim) -> None:
+        """Take back a stamp that was written when the claim was over or elsewhere already: only that one."""
+        if claim.pod_uid is None or claim.pod_name is None or await self._is_shared(claim, claim.pod_uid):
+            return
+        await self._stamper.unstamp(claim.namespace, claim.pod_name, claim.pod_uid, claim.epoch)
+
     def _is_reused(self, claim: Claim) -> bool:
         pool = self._fleet.pool(f"{claim.namespace}/{claim.pool}")
         return pool is not None and pool.spec.reuse == "Always"

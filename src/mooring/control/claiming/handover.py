@@ -1,4 +1,10 @@
-"""Handing a worker over, in the order that no crash can turn into a leak: row, stamp, mint, running."""
+"""Handing a worker over, in the order that no crash can turn into a leak: row, stamp, mint, running.
+
+What a control plane did not live to complete, another one takes up when the request is repeated. Each epoch has one
+carrier: two under the same one would be safe as long as both succeed, but where one fails, as with a mint that does not
+answer the second time, it would end the claim that the other has just handed out. So whoever takes a claim up binds it
+to its slot anew, and with the new epoch all that the old carrier may still try is refused by the ledger.
+"""
 
 from datetime import timedelta
 
@@ -11,11 +17,15 @@ from mooring.control.claiming.ready import Place, ReadyIndex
 from mooring.control.claiming.stamping import Stamped, Stamper
 from mooring.kube.errors import KubeError
 from mooring.ledger.port import Ledger
-from mooring.model.claim import Claim, Verdict, WorkerSlot
-from mooring.model.errors import MooringError, Unavailable
+from mooring.model.audit import AuditOutcome
+from mooring.model.claim import Claim, ClaimState, Outcome, Verdict, WorkerSlot
+from mooring.model.errors import MooringError, StaleEpoch, Unavailable
 from mooring.model.pool import Pool
+from mooring.planning.claims import never_ran
 
 log = structlog.get_logger()
+
+CARRIED_SECONDS = 5.0  # plus its mint's timeout: so long a claim's carrier, wherever it is, gets to complete it
 
 
 class Handover:
@@ -30,6 +40,7 @@ class Handover:
         self._minter = minter
         self._ending = ending
         self._clock = clock
+        self._carried: set[str] = set()  # ids of the claims that are handed over here, now
 
     def slot_of(self, pool: Pool, place: Place) -> WorkerSlot:
         """The slot as the ledger keeps it, protected up to the pool's ceiling."""
@@ -38,13 +49,41 @@ class Handover:
 
     async def complete(self, pool: Pool, claim: Claim, place: Place) -> Claim:
         """Stamp, mint, run. A worker that turns out to be doomed is let go and the next one is tried."""
+        self._carried.add(claim.id)
+        try:
+            return await self._carry(pool, claim, place)
+        finally:
+            self._carried.discard(claim.id)
+
+    def abandoned_in(self, pool: Pool, claim: Claim) -> float | None:
+        """In how many seconds (from 0 on down: now) nobody can be expected to complete it; None: somebody here does.
+
+        A carrier that is only slow loses nothing but its effort. It gets this time all the same: clients that repeat
+        their request faster than a mint answers would otherwise start it over and over again.
+        """
+        if claim.state is not ClaimState.CLAIMED or claim.claimed_at is None or claim.id in self._carried:
+            return None
+        mint_seconds = pool.spec.mint.timeout_seconds if pool.spec.mint is not None else 0
+        return CARRIED_SECONDS + mint_seconds - (self._clock.now() - claim.claimed_at).total_seconds()
+
+    async def resume(self, pool: Pool, claim: Claim) -> Claim:
+        """Complete what its carrier did not, on its worker if that is still there. Raises `Conflict` when others do."""
+        place = self._ready.place_of(claim)
+        if place is None:
+            claim, place = await self._move(pool, claim)
+        else:
+            claim = _ours(await self._bind(pool, claim, place))
+        log.info("a handover is taken up again", claim=claim.id, worker=place.worker.name, epoch=claim.epoch)
+        return await self.complete(pool, claim, place)
+
+    async def _carry(self, pool: Pool, claim: Claim, place: Place) -> Claim:
         self._ready.hold(place, claim.id)
         try:
             claim, place = await self._stamp(pool, claim, place)
             payload = await self._minter.mint(pool, claim)
         except (KubeError, MintFailed) as error:
             # A healthy worker rejoins the pool at once: no reaper, no respawn (leaked-stamps).
-            await self._fail(claim, error.message)
+            await self._fail(claim, place, error.message)
             raise
         outcome = await self._ledger.claims.mark_running(
             claim.id,
@@ -53,11 +92,25 @@ class Handover:
             payload=payload,
             announce=pool.spec.dispatch == "Poll",
         )
+        if not outcome.applied:
+            await self._correct(claim, place, outcome.claim)
         return outcome.require()
 
-    async def _fail(self, claim: Claim, reason: str) -> None:
+    async def _correct(self, claim: Claim, place: Place, row: Claim | None) -> None:
+        """The claim ended or was taken over, and our stamp came after: the pod gets back what its row says."""
         try:
-            await self._ending.fail(claim, reason)
+            if row is not None and row.live and row.pod_uid == claim.pod_uid:
+                await self._stamper.stamp(row, place)
+            elif never_ran(row, claim.epoch):
+                await self._ending.withdraw(claim)
+        except MooringError as error:
+            log.warning("a stamp is left to the invariants", claim=claim.id, error=error.message)
+
+    async def _fail(self, claim: Claim, place: Place, reason: str) -> None:
+        try:
+            outcome, _ = await self._ending.fail(claim, reason)
+            if outcome is AuditOutcome.SKIPPED:
+                await self._correct(claim, place, await self._ledger.claims.get(claim.id))
         except MooringError as error:
             log.warning("a failed claim is left to the invariants", claim=claim.id, error=error.message)
 
@@ -74,16 +127,25 @@ class Handover:
     async def _move(self, pool: Pool, claim: Claim) -> tuple[Claim, Place]:
         """To the next candidate, under a new epoch; without one the claim waits where it stood."""
         while (place := self._ready.take(pool.key)) is not None:
-            outcome = await self._ledger.claims.bind(
-                claim.id, claim.epoch, self.slot_of(pool, place), now=self._clock.now()
-            )
-            if outcome.applied and outcome.claim is not None:
-                self._ready.hold(place, claim.id)
-                return outcome.claim, place
-            if outcome.verdict is not Verdict.SLOT_TAKEN:
+            outcome = await self._bind(pool, claim, place)
+            if outcome.verdict is Verdict.SLOT_TAKEN:
+                continue
+            if outcome.verdict is not Verdict.DONE:
                 self._ready.free(pool.key, place.worker.uid, place.slot)
-                outcome.require()
+            moved = _ours(outcome)
+            self._ready.hold(place, claim.id)
+            return moved, place
         raise NoWorker(claim)
+
+    async def _bind(self, pool: Pool, claim: Claim, place: Place) -> Outcome:
+        return await self._ledger.claims.bind(claim.id, claim.epoch, self.slot_of(pool, place), now=self._clock.now())
+
+
+def _ours(outcome: Outcome) -> Claim:
+    """The claim under the epoch that this very call gave it: ALREADY would be the epoch of another carrier."""
+    if outcome.verdict is Verdict.ALREADY:
+        raise StaleEpoch("another replica hands the claim over", fix="ask again")
+    return outcome.require()
 
 
 class NoWorker(Unavailable):

@@ -27,7 +27,11 @@ class Minter(Protocol):
 
 
 class WebhookMinter:
-    """Asks over HTTP, once: a mint may not be idempotent."""
+    """Asks over HTTP, once: a mint may not be idempotent.
+
+    A handover that is taken up again after a crash has to ask again: under a new epoch, but for the same claim.
+    By its id a mint can know the repeat.
+    """
 
     def __init__(self) -> None:
         self._session: aiohttp.ClientSession | None = None
@@ -46,8 +50,10 @@ class WebhookMinter:
         }
         timeout = aiohttp.ClientTimeout(total=mint.timeout_seconds)
         try:
-            async with session.post(mint.url, json=body, timeout=timeout, allow_redirects=False) as answer:
-                text = await answer.content.read(_MOST_BYTES + 1)
+            async with session.post(
+                mint.url, json=body, headers={"Idempotency-Key": claim.id}, timeout=timeout, allow_redirects=False
+            ) as answer:
+                text = await _read(answer.content)
                 if answer.status // 100 != 2:
                     raise MintFailed(f"the mint of {pool.key} answered {answer.status}", fix=f"look at {mint.url}")
                 if len(text) > _MOST_BYTES:
@@ -63,3 +69,11 @@ class WebhookMinter:
         """Give its connections back."""
         if self._session is not None:
             await self._session.close()
+
+
+async def _read(content: aiohttp.StreamReader) -> bytes:
+    """All of it, up to a byte more than is allowed: one `read` gives only what has arrived by then."""
+    text = b""
+    while len(text) <= _MOST_BYTES and (piece := await content.read(_MOST_BYTES + 1 - len(text))):
+        text += piece
+    return text

@@ -80,6 +80,12 @@ class ReadyIndex:
             return Place(pool_key, worker, slot)
         return None
 
+    def place_of(self, claim: Claim) -> Place | None:
+        """The slot that a claim holds; None when its worker is not there any more."""
+        pool_key = f"{claim.namespace}/{claim.pool}"
+        worker = self._fleet.worker(pool_key, claim.pod_uid or "")
+        return Place(pool_key, worker, claim.slot) if worker is not None and claim.slot is not None else None
+
     def hold(self, place: Place, claim_id: str) -> None:
         """The slot belongs to a claim."""
         self._occupied[place.worker.uid][place.slot] = claim_id

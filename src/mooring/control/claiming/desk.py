@@ -14,7 +14,7 @@ from mooring.control.claiming.ready import ReadyIndex
 from mooring.control.fleet import Fleet
 from mooring.ledger.port import Ledger
 from mooring.model.claim import AdmissionVerdict, Claim, ClaimState, EndCause, NewClaim, Verdict
-from mooring.model.errors import Conflict, NotFound, Refused, Unavailable
+from mooring.model.errors import Conflict, NotFound, Refused, StaleEpoch, Unavailable
 from mooring.model.pool import Pool, find_problems
 from mooring.model.wish import Wish
 
@@ -178,7 +178,7 @@ class ClaimDesk:
         """Its worker is gone and there is no other: it waits where its client does, else it fails."""
         claim, now = none.claim, self._clock.now()
         if left_seconds <= 0:
-            await self._ending.end(claim, claim.epoch, EndCause.NOT_STARTED, none.message)
+            await self._ending.end(claim.id, claim.epoch, EndCause.NOT_STARTED, none.message)
             raise none
         await self._ledger.claims.requeue(
             claim.id,

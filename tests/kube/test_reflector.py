@@ -42,7 +42,7 @@ async def test_it_is_synced_only_after_the_last_page() -> None:
     async with world.running():
         while len(world.transport.calls) < 5:
             assert not world.reflector.synced
-            assert world.reflector.resource_version == ""
+            assert world.reflector.version == 0
             assert len(world.reflector.cache) == 0
             await world.clock.sleep(0.01)
         await world.reflector.wait_synced()
@@ -66,7 +66,7 @@ async def test_it_follows_the_watch() -> None:
         await world.clock.sleep(1)
         assert world.changes == [("added", "a"), ("modified", "a"), ("added", "b"), ("deleted", "a")]
         assert world.held == world.true
-        assert world.reflector.resource_version == str(world.api.version)
+        assert world.reflector.version == world.api.version
         assert len(world.api.lists) == 1
 
 

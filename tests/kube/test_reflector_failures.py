@@ -138,7 +138,7 @@ async def test_events_that_come_again_and_late_are_ignored() -> None:
         await world.clock.sleep(1)
         assert world.held == world.true
         assert len(world.changes) == 47
-        assert world.reflector.resource_version == str(world.api.version)
+        assert world.reflector.version == world.api.version
         assert len(world.api.lists) == 1
 
 

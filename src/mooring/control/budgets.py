@@ -9,6 +9,7 @@ import structlog
 from mooring.clock import Clock, Entropy
 from mooring.control.auditing import DONE, Auditor, Result
 from mooring.control.fleet import Fleet
+from mooring.control.ownership import owner_reference
 from mooring.control.part import Part
 from mooring.control.watch import Watch
 from mooring.kube.cache import Change
@@ -136,14 +137,6 @@ class Budgets(Part[Watch]):
 
 def budget_manifest(pool: Pool, ledger: str) -> dict[str, Any]:
     """The pool owns it: whoever deletes the pool, or its CRD, lifts the budget."""
-    owner = {
-        "apiVersion": names.API_VERSION,
-        "kind": "WorkerPool",
-        "name": pool.name,
-        "uid": pool.uid,
-        "controller": True,
-        "blockOwnerDeletion": False,
-    }
     return {
         "apiVersion": BUDGETS.api_version,
         "kind": BUDGETS.kind,
@@ -151,7 +144,7 @@ def budget_manifest(pool: Pool, ledger: str) -> dict[str, Any]:
             "name": budget_name(pool),
             "namespace": pool.namespace,
             "labels": budget_labels(pool, ledger),
-            "ownerReferences": [owner],
+            "ownerReferences": [owner_reference("WorkerPool", pool.name, pool.uid, blocks_deletion=False)],
         },
         "spec": budget_spec(pool),
     }

@@ -69,8 +69,7 @@ class Fleet(Watch):
     @property
     def pod_version(self) -> int:
         """How new the view of pods is; comes only from pods, as versions of different kinds do not compare."""
-        version = self._pods.resource_version
-        return int(version) if version.isdigit() else 0
+        return self._pods.version
 
     def pool(self, key: str) -> Pool | None:
         return self._pools_by_key.get(key)

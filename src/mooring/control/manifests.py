@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from mooring.control.ownership import owner_reference
 from mooring.control.polling import let_poll
 from mooring.model import names
 from mooring.model.pool import Pool
@@ -42,14 +43,6 @@ def worker_manifest(pool: Pool, name: str, placed: Placed, incarnation: str, wor
     annotations[names.PLACEMENT] = placed.fingerprint
     if placed.avoid:
         annotations[names.AVOIDS] = " ".join(placed.avoid)
-    owner = {
-        "apiVersion": names.API_VERSION,
-        "kind": "WorkerPool",
-        "name": pool.name,
-        "uid": pool.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -58,7 +51,7 @@ def worker_manifest(pool: Pool, name: str, placed: Placed, incarnation: str, wor
             "namespace": pool.namespace,
             "labels": labels,
             "annotations": annotations,
-            "ownerReferences": [owner],
+            "ownerReferences": [owner_reference("WorkerPool", pool.name, pool.uid)],
         },
         "spec": pod,
     }

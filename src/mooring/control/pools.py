@@ -18,6 +18,7 @@ from mooring.control.metrics import POOL_WORKERS
 from mooring.control.overlay import Overlay
 from mooring.control.quarantine import Quarantines
 from mooring.control.retirement import WorkerRetirement
+from mooring.control.surroundings import see_cluster_and_ledger
 from mooring.control.trust import LedgerTrust
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import ObjectNotFound
@@ -174,16 +175,7 @@ class PoolReconciler:
         return _Held(True, found.incarnation, found.armed, found.held, found.queued)
 
     def _world(self, held: _Held) -> World:
-        nodes = self._fleet.nodes.values()
-        return World(
-            caches_fresh=self._fleet.fresh,
-            nodes_total=len(self._fleet.nodes),
-            nodes_ready=sum(node.ready for node in nodes),
-            incarnation_expected=self._trust.expect(held.incarnation, held.armed),
-            incarnation_seen=held.incarnation,
-            armed=held.armed,
-            paused=self._is_paused(WARM_FLOOR),
-        )
+        return see_cluster_and_ledger(self._fleet, self._is_paused(WARM_FLOOR), self._trust, held)
 
     async def _create(self, pool: Pool, plan: PoolPlan, snapshot: PoolSnapshot) -> None:
         if not plan.creates:

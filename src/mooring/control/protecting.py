@@ -17,6 +17,7 @@ from mooring.control.auditing import DONE, Auditor, Result
 from mooring.control.fleet import Fleet
 from mooring.control.metrics import RAILS_HELD
 from mooring.control.shielding import Shields
+from mooring.control.surroundings import see_cluster_and_ledger
 from mooring.control.switches import Switches
 from mooring.control.trust import LedgerTrust
 from mooring.kube.client import KubeClient
@@ -215,16 +216,7 @@ class Guard:
         return (now - self._sightings.get(act.key, now)).total_seconds() if act.floor_seconds == 0 else 0.0
 
     def _world(self, rule: str, holds: Holds) -> World:
-        nodes = self._fleet.nodes.values()
-        return World(
-            caches_fresh=self._fleet.fresh,
-            nodes_total=len(self._fleet.nodes),
-            nodes_ready=sum(node.ready for node in nodes),
-            incarnation_expected=self._trust.expect(holds.incarnation, holds.armed),
-            incarnation_seen=holds.incarnation,
-            armed=holds.armed,
-            paused=self._switches.why_paused(rule),
-        )
+        return see_cluster_and_ledger(self._fleet, self._switches.why_paused(rule), self._trust, holds)
 
 
 def _occasion(end: ProtectionEnd) -> tuple[str, int]:

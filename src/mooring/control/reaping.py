@@ -9,14 +9,15 @@ from typing import Protocol
 import structlog
 
 from mooring.clock import Clock
+from mooring.control.absence import live_uid
 from mooring.control.fleet import Fleet
 from mooring.control.health import HealthChecks
 from mooring.control.metrics import RAILS_HELD
 from mooring.control.remedies import Remedies
+from mooring.control.surroundings import see_cluster_and_ledger
 from mooring.control.switches import Switches
 from mooring.control.trust import LedgerTrust
 from mooring.kube.client import KubeClient
-from mooring.kube.errors import KubeError, ObjectNotFound
 from mooring.kube.resources import PODS
 from mooring.ledger.port import Ledger
 from mooring.ledger.records import InvariantCheck, LiveClaims
@@ -35,7 +36,7 @@ from mooring.planning.claims import (
     plan_claim_progresses,
     plan_stamped_has_claim,
 )
-from mooring.planning.rails import World, apply_rails, compute_brakes
+from mooring.planning.rails import apply_rails, compute_brakes
 
 log = structlog.get_logger()
 
@@ -179,13 +180,8 @@ class Reaping:
         """Only a live 404, or another uid under that name, proves absence (rule 13)."""
         if claim.pod_name is None:
             return False
-        try:
-            pod = await self._client.get(PODS, claim.pod_name, claim.namespace)
-        except ObjectNotFound:
-            return True
-        except KubeError:
-            return False
-        return pod.metadata.uid != claim.pod_uid
+        found = await live_uid(self._client, PODS, claim.pod_name, claim.namespace)
+        return found is not None and found != claim.pod_uid
 
     async def _accounts(self, workers: Iterable[Worker]) -> tuple[Account, ...]:
         if not self._fleet.accounts:
@@ -196,18 +192,9 @@ class Reaping:
             meta = view.metadata
             if (meta.namespace, meta.name) in present or meta.creation_timestamp is None:
                 continue
-            absent = await self._pod_absent(meta.namespace, meta.name)
+            absent = await live_uid(self._client, PODS, meta.name, meta.namespace) == ""
             accounts.append(Account(meta.namespace, meta.name, meta.uid, meta.creation_timestamp, absent))
         return tuple(accounts)
-
-    async def _pod_absent(self, namespace: str, name: str) -> bool:
-        try:
-            await self._client.get(PODS, name, namespace)
-        except ObjectNotFound:
-            return True
-        except KubeError:
-            return False
-        return False
 
     async def _enforce(self, rule: Rule, snapshot: ClaimsSnapshot, live: LiveClaims) -> InvariantCheck:
         memory = self._memories[rule.id]
@@ -230,18 +217,8 @@ class Reaping:
         )
 
     def _brakes(self, rule: Rule, snapshot: ClaimsSnapshot, live: LiveClaims) -> tuple[str, ...]:
-        nodes = self._fleet.nodes.values()
-        brakes = compute_brakes(
-            World(
-                caches_fresh=self._fleet.fresh,
-                nodes_total=len(self._fleet.nodes),
-                nodes_ready=sum(node.ready for node in nodes),
-                incarnation_expected=self._trust.expect(live.incarnation, live.armed),
-                incarnation_seen=live.incarnation,
-                armed=live.armed,
-                paused=self._switches.why_paused(rule.id),
-            )
-        )
+        paused = self._switches.why_paused(rule.id)
+        brakes = compute_brakes(see_cluster_and_ledger(self._fleet, paused, self._trust, live))
         if snapshot.claims and not snapshot.workers:
             return (*brakes, f"no worker is seen at all, though {len(snapshot.claims)} claims are live")
         return brakes

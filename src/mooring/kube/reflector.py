@@ -134,9 +134,9 @@ class Reflector(Generic[T]):
         await self._synced.wait()
 
     @property
-    def resource_version(self) -> str:
-        """How far the cache has come: every change up to this version is in it. Empty before the first list."""
-        return str(self._position) if self._position else ""
+    def version(self) -> int:
+        """How far the cache has come: every change up to this version is in it. 0 before the first list."""
+        return self._position
 
     def subscribe(self, callback: Callable[[Change[T]], None]) -> None:
         """Call it with each change, as soon as the cache shows it. It must not wait."""

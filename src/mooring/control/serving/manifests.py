@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from mooring.control.ownership import owner_reference
 from mooring.model import names
 from mooring.model.service import Service
 from mooring.planning.services.service import Desired
@@ -66,17 +67,9 @@ def _hashes(desired: Desired) -> dict[str, str]:
 
 
 def _metadata(service: Service) -> Body:
-    owner = {
-        "apiVersion": names.API_VERSION,
-        "kind": "ManagedService",
-        "name": service.name,
-        "uid": service.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
     return {
         "name": service.name,
         "namespace": service.namespace,
         "labels": _labels(service),
-        "ownerReferences": [owner],
+        "ownerReferences": [owner_reference("ManagedService", service.name, service.uid)],
     }

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from mooring.control.absence import live_uid
 from mooring.control.fleet import Fleet
 from mooring.control.submitting.inheritance import read_inheritance
 from mooring.control.submitting.watch import SubmissionWatch
@@ -78,13 +79,8 @@ class GateReader:
         return shards
 
     async def _exists(self, namespace: str, name: str) -> bool | None:
-        try:
-            await self._client.get(CONFIGMAPS, name, namespace)
-        except ObjectNotFound:
-            return False
-        except KubeError:
-            return None
-        return True
+        found = await live_uid(self._client, CONFIGMAPS, name, namespace)
+        return None if found is None else bool(found)
 
     async def _phase(self, namespace: str, name: str) -> str | None:
         try:

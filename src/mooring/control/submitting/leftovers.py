@@ -5,16 +5,18 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from mooring.clock import Clock
+from mooring.control.absence import live_uid
 from mooring.control.auditing import DONE, Auditor, Result
 from mooring.control.fleet import Fleet
 from mooring.control.metrics import RAILS_HELD
+from mooring.control.surroundings import see_cluster
+from mooring.control.watch import Watch
 from mooring.kube.client import KubeClient
-from mooring.kube.errors import KubeError, ObjectNotFound
 from mooring.kube.resources import JOBS, SUBMISSIONS
 from mooring.kube.views import Job, Submission
 from mooring.model import names
 from mooring.model.audit import AuditOutcome, Subject
-from mooring.planning.rails import World, apply_rails, compute_brakes
+from mooring.planning.rails import apply_rails, compute_brakes
 from mooring.planning.submissions.leftovers import (
     LEFTOVER_JOBS,
     DeleteLeftover,
@@ -58,14 +60,14 @@ class Leftovers:
         self,
         client: KubeClient,
         fleet: Fleet,
-        is_fresh: Callable[[], bool],
+        watch: Watch,
         why_paused: Callable[[str], str],
         auditor: Auditor,
         clock: Clock,
     ) -> None:
         self._client = client
         self._fleet = fleet
-        self._is_fresh = is_fresh
+        self._watch = watch
         self._why_paused = why_paused
         self._auditor = auditor
         self._clock = clock
@@ -103,38 +105,19 @@ class Leftovers:
         )
 
     def _brakes(self) -> tuple[str, ...]:
-        nodes = self._fleet.nodes.values()
-        return compute_brakes(
-            World(
-                caches_fresh=self._is_fresh(),
-                nodes_total=len(nodes),
-                nodes_ready=sum(node.ready for node in nodes),
-                incarnation_expected="any",  # no row of the ledger is a proof here
-                incarnation_seen="any",
-                paused=self._why_paused(LEFTOVER_JOBS),
-            )
-        )
+        return compute_brakes(see_cluster(self._fleet, self._why_paused(LEFTOVER_JOBS), self._watch))
 
     async def _is_gone(self, namespace: str, name: str, listed: tuple[FoundSubmission, ...]) -> bool:
         """A live 404; or another uid under that name, the one that was listed."""
-        try:
-            live = await self._client.get(SUBMISSIONS, name, namespace)
-        except ObjectNotFound:
-            return True
-        except KubeError:
-            return False
-        return any(submission.uid == live.metadata.uid for submission in listed)
+        found = await live_uid(self._client, SUBMISSIONS, name, namespace)
+        return found in ("", *(submission.uid for submission in listed))
 
     async def _is_absent(self, namespace: str, name: str, memory: _Memory) -> bool:
         """Only a live 404 says that a Job is really gone."""
-        try:
-            await self._client.get(JOBS, name, namespace)
-        except ObjectNotFound:
+        absent = await live_uid(self._client, JOBS, name, namespace) == ""
+        if absent:
             memory.going.discard(name)
-            return True
-        except KubeError:
-            return False
-        return False
+        return absent
 
     async def _delete(self, act: DeleteLeftover) -> bool:
         job = act.job

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from mooring.control.ownership import owner_reference
 from mooring.control.submitting.login import with_login
 from mooring.control.submitting.seeing import accepted_hash
 from mooring.kube.views import Submission
@@ -60,7 +61,7 @@ def job_manifest(view: Submission, create: CreateJob, placed: Placed, inherited:
             "namespace": view.metadata.namespace,
             "labels": labels,
             "annotations": annotations,
-            "ownerReferences": [owner_reference(view)],
+            "ownerReferences": [owner_reference("Submission", view.metadata.name, view.metadata.uid)],
         },
         "spec": {
             "backoffLimit": retry.attempts - 1,
@@ -80,21 +81,9 @@ def scripts_manifest(view: Submission) -> Body:
             "namespace": view.metadata.namespace,
             "labels": {names.SUBMISSION: view.metadata.name},
             "annotations": {names.SPEC_HASH: accepted_hash(view)},
-            "ownerReferences": [owner_reference(view)],
+            "ownerReferences": [owner_reference("Submission", view.metadata.name, view.metadata.uid)],
         },
         "data": dict(view.spec.scripts),
-    }
-
-
-def owner_reference(view: Submission) -> Body:
-    """What goes with the submission when it is deleted."""
-    return {
-        "apiVersion": names.API_VERSION,
-        "kind": "Submission",
-        "name": view.metadata.name,
-        "uid": view.metadata.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
     }
 
 

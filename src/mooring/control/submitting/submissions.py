@@ -43,7 +43,7 @@ class Submissions(Part[SubmissionWatch]):
         ceiling: int,
     ) -> None:
         watch = SubmissionWatch(client, clock, entropy)
-        leftovers = Leftovers(client, fleet, lambda: fleet.fresh and watch.fresh, switches.why_paused, auditor, clock)
+        leftovers = Leftovers(client, fleet, watch, switches.why_paused, auditor, clock)
         lease = NamespaceLease(client, clock, entropy, replica_id)
         admitting = Admitting(GateReader(client, fleet, watch), lease, leftovers, ceiling, clock, entropy)
         creation = JobCreation(client, fleet, watch, clock, entropy)

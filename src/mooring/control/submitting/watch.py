@@ -48,8 +48,7 @@ class SubmissionWatch(Watch):
     @property
     def job_version(self) -> int:
         """How new the view of Jobs is."""
-        version = self._jobs.resource_version
-        return int(version) if version.isdigit() else 0
+        return self._jobs.version
 
     def pods(self, namespace: str, job: str) -> tuple[Pod, ...]:
         """The pods of one Job."""

@@ -3,6 +3,7 @@
 from importlib import resources
 from typing import Any
 
+from mooring.control.ownership import owner_reference
 from mooring.model import names
 from mooring.model.warmup import Warmup
 from mooring.planning.placement import Placed
@@ -51,14 +52,6 @@ def job_manifest(warmup: Warmup, create: CreateJob, placed: Placed) -> Body:
     }
     if create.order.round:
         annotations[names.REWARM] = create.order.round
-    owner = {
-        "apiVersion": names.API_VERSION,
-        "kind": "Warmup",
-        "name": warmup.name,
-        "uid": warmup.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -67,7 +60,7 @@ def job_manifest(warmup: Warmup, create: CreateJob, placed: Placed) -> Body:
             "namespace": warmup.namespace,
             "labels": labels,
             "annotations": annotations,
-            "ownerReferences": [owner],
+            "ownerReferences": [owner_reference("Warmup", warmup.name, warmup.uid)],
         },
         "spec": {
             "backoffLimit": _BACKOFF_LIMIT,

@@ -51,7 +51,7 @@ class WarmupReconciler:
         self._clock = clock
         self._evidence = WarmEvidence(client, watch, clock)
         self._creation = WarmCreation(client, watch, clock)
-        self._release = WarmRelease(client, fleet, watch, auditor, why_paused, ledger.incarnation.id, clock)
+        self._release = WarmRelease(client, fleet, watch, auditor, why_paused, clock)
         self._broken: dict[str, int] = {}
         self._checked_at = float("-inf")
 

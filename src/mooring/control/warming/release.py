@@ -8,6 +8,7 @@ from mooring.clock import Clock
 from mooring.control.auditing import DONE, Auditor, Result
 from mooring.control.fleet import Fleet
 from mooring.control.metrics import RAILS_HELD, WARM_JOBS_RELEASED
+from mooring.control.surroundings import see_cluster
 from mooring.control.warming.watch import WarmupWatch
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import ObjectNotFound
@@ -15,7 +16,7 @@ from mooring.kube.resources import JOBS, NODES
 from mooring.model.audit import AuditOutcome, Subject
 from mooring.model.warmup import Release, Warmup
 from mooring.planning.actions import earliest
-from mooring.planning.rails import CONFIRM_SECONDS, Held, World, apply_rails, compute_brakes
+from mooring.planning.rails import CONFIRM_SECONDS, Held, apply_rails, compute_brakes
 from mooring.planning.warmups.plan import WarmupPlan
 from mooring.planning.warmups.staleness import WARM_ON_LIVE_NODE, ReleaseJob, Staleness
 
@@ -48,7 +49,6 @@ class WarmRelease:
         watch: WarmupWatch,
         auditor: Auditor,
         why_paused: Callable[[str], str],
-        incarnation: str,
         clock: Clock,
     ) -> None:
         self._client = client
@@ -56,7 +56,6 @@ class WarmRelease:
         self._watch = watch
         self._auditor = auditor
         self._why_paused = why_paused
-        self._incarnation = incarnation
         self._clock = clock
         self._memories: dict[str, _Memory] = {}
 
@@ -68,7 +67,7 @@ class WarmRelease:
         """Delete what the rails allow."""
         memory = self._memories.setdefault(warmup.key, _Memory())
         now = self._clock.now()
-        brakes = compute_brakes(self._world()) if plan.releases else ()
+        brakes = self._brakes() if plan.releases else ()
         verdict = apply_rails(plan.releases, memory.sightings, now, brakes)
         found = sum(act.key not in memory.sightings for act in plan.releases)
         memory.sightings = verdict.sightings
@@ -111,16 +110,8 @@ class WarmRelease:
             return known
         return release
 
-    def _world(self) -> World:
-        nodes = self._fleet.nodes.values()
-        return World(
-            caches_fresh=self._fleet.fresh and self._watch.fresh,
-            nodes_total=len(self._fleet.nodes),
-            nodes_ready=sum(node.ready for node in nodes),
-            incarnation_expected=self._incarnation,
-            incarnation_seen=self._incarnation,
-            paused=self._why_paused(WARM_ON_LIVE_NODE),
-        )
+    def _brakes(self) -> tuple[str, ...]:
+        return compute_brakes(see_cluster(self._fleet, self._why_paused(WARM_ON_LIVE_NODE), self._watch))
 
     async def _delete(self, warmup: Warmup, act: ReleaseJob) -> str:
         """One audited delete, its pods with it. Answers what went wrong; empty when the Job is going."""

@@ -131,7 +131,7 @@ class WarmupWatch(Watch):
 
     def _drop_vanished(self, held: dict[str, WarmJob]) -> None:
         """Own creates that were deleted before the watch ever showed them."""
-        seen = int(self._jobs.resource_version or 0)
+        seen = self._jobs.version
         for job in [job for job in held.values() if self._unseen.get(job.uid, seen + 1) <= seen]:
             del self._unseen[job.uid]
             view = self._jobs.cache.get(job.namespace, job.name)

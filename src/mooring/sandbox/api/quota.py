@@ -6,18 +6,9 @@ from fractions import Fraction
 from mooring.sandbox.api.cluster import Cluster, denied
 from mooring.sandbox.api.kinds import Kind, Object
 from mooring.sandbox.api.quantities import format_quantity, parse_quantity
+from mooring.sandbox.api.strategies.resources import COMPUTE, COUNTED
 
 _FINISHED = ("Succeeded", "Failed")
-_COUNTED_BY_NAME = (
-    "configmaps",
-    "persistentvolumeclaims",
-    "pods",
-    "replicationcontrollers",
-    "resourcequotas",
-    "secrets",
-    "services",
-)
-_COMPUTE = ("cpu", "memory", "ephemeral-storage")
 
 Amounts = dict[str, Fraction]
 
@@ -61,14 +52,14 @@ def _amounts(kind: Kind, held: Object) -> Amounts:
         if held.get("status", {}).get("phase") not in _FINISHED:
             amounts["pods"] = Fraction(1)
             amounts |= _pod_amounts(held["spec"])
-    elif not kind.group and kind.plural in _COUNTED_BY_NAME:
+    elif not kind.group and kind.plural in COUNTED:
         amounts[kind.plural] = Fraction(1)
     return amounts
 
 
 def _pod_amounts(spec: Object) -> Amounts:
     amounts: Amounts = {}
-    for resource in _COMPUTE:
+    for resource in COMPUTE:
         for section in ("requests", "limits"):
             total = sum((_need(container, section, resource) for container in spec["containers"]), Fraction(0))
             first = max(
@@ -91,7 +82,7 @@ def _check_specified(kind: Kind, pod: Object, quota: Object, hard: Amounts) -> N
     missing: dict[str, set[str]] = {}
     for name in hard:
         section, _, resource = name.rpartition(".")
-        if resource in _COMPUTE:
+        if resource in COMPUTE:
             for container in [*pod["spec"]["containers"], *(pod["spec"].get("initContainers") or ())]:
                 if resource not in ((container.get("resources") or {}).get(section or "requests") or {}):
                     missing.setdefault(name, set()).add(container["name"])

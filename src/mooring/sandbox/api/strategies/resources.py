@@ -11,7 +11,16 @@ from mooring.sandbox.api.names import label_key
 from mooring.sandbox.api.quantities import parse_quantity
 from mooring.sandbox.api.status import Cause
 
-_STANDARD = frozenset({"cpu", "memory", "ephemeral-storage"})
+COMPUTE = ("cpu", "memory", "ephemeral-storage")
+COUNTED = (  # by quotas, under their plain names
+    "configmaps",
+    "persistentvolumeclaims",
+    "pods",
+    "replicationcontrollers",
+    "resourcequotas",
+    "secrets",
+    "services",
+)
 _BINARY = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
 _EXPONENT = re.compile(r"[eE][+-]?\d")
@@ -81,7 +90,7 @@ def _wrong_share(path: str, name: str, request: Any, limit: Any) -> Iterator[Cau
 
 
 def _is_standard(name: str) -> bool:
-    return name in _STANDARD or name.startswith("hugepages-")
+    return name in COMPUTE or name.startswith("hugepages-")
 
 
 def _is_native(name: str) -> bool:

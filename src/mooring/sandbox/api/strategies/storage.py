@@ -9,28 +9,16 @@ from mooring.sandbox.api.names import dns_subdomain, label_key
 from mooring.sandbox.api.patch import copy_json
 from mooring.sandbox.api.quantities import parse_quantity
 from mooring.sandbox.api.status import Cause
-from mooring.sandbox.api.strategies.resources import canonical_resources, wrong_quantity
+from mooring.sandbox.api.strategies.resources import COMPUTE, COUNTED, canonical_resources, wrong_quantity
 from mooring.sandbox.api.strategies.selection import wrong_selector
 from mooring.sandbox.api.strategies.split import SplitStrategy
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _VOLUME_MODES = ("Block", "Filesystem")
 _RECLAIM = ("Delete", "Recycle", "Retain")
-_COMPUTE = ("cpu", "memory", "ephemeral-storage")
-_COUNTED = (
-    "configmaps",
-    "persistentvolumeclaims",
-    "pods",
-    "replicationcontrollers",
-    "resourcequotas",
-    "secrets",
-    "services",
-    "services.loadbalancers",
-    "services.nodeports",
-)
 _QUOTA_NAMES = frozenset(
-    [*_COMPUTE, *_COUNTED, "storage", "requests.storage"]
-    + [f"{section}.{name}" for section in ("requests", "limits") for name in _COMPUTE]
+    [*COMPUTE, *COUNTED, "services.loadbalancers", "services.nodeports", "storage", "requests.storage"]
+    + [f"{section}.{name}" for section in ("requests", "limits") for name in COMPUTE]
 )
 _QUOTA_PREFIXES = ("count/", "requests.hugepages-", "limits.hugepages-")
 

@@ -30,6 +30,12 @@ class World:
         body = {"apiVersion": WARMUPS.api_version, "kind": "Warmup", "metadata": {"name": "core"}}
         await self.stage.client.create(WARMUPS, {**body, "spec": {**wanted, **spec}}, NAMESPACE)
 
+    async def warmed(self, **spec: Any) -> list[str]:
+        """Make the dataset and wait until it is warm. Answers the shards that were fetched."""
+        await self.warmup(**spec)
+        await self.until("Ready")
+        return self.lost()
+
     async def status(self) -> dict[str, Any]:
         found = await self.stage.client.get(WARMUPS.raw(), "core", NAMESPACE)
         status = dict(found.get("status") or {})

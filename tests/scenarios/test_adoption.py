@@ -10,7 +10,7 @@ from mooring.model.audit import Subject
 from mooring.model.claim import ClaimState
 from mooring.model.errors import StaleEpoch
 from mooring.model.wish import Wish
-from tests.scenarios.harbour import NAMESPACE, Replica, harbour, play
+from tests.scenarios.harbour import NAMESPACE, Replica, harbour, play, plays_in
 
 POOL = f"{NAMESPACE}/linux"
 
@@ -26,35 +26,32 @@ async def act(replica: Replica) -> None:
     )
 
 
-def test_the_successor_ends_the_epoch_of_the_dead_one_before_it_acts_and_says_so():
-    async def scenario():
-        async with harbour() as world:
-            first = world.start("first")
-            await world.pool(warm=2, max=4, reuse="Always")
-            await world.until_idle(2)
-            claim = await first.mooring.desk.claim(POOL, Wish("acme", ttl_seconds=3600))
-            second = world.start("second")
-            await world.clock.sleep(12)
-            assert not second.mooring.leadership.leading
-            await first.kill()
-            await world.client.delete(PODS, "linux-1" if claim.pod_name == "linux-0" else "linux-0", NAMESPACE)
+@plays_in(harbour)
+async def test_the_successor_ends_the_epoch_of_the_dead_one_before_it_acts_and_says_so(world):
+    first = world.start("first")
+    await world.pool(warm=2, max=4, reuse="Always")
+    await world.until_idle(2)
+    claim = await first.mooring.desk.claim(POOL, Wish("acme", ttl_seconds=3600))
+    second = world.start("second")
+    await world.clock.sleep(12)
+    assert not second.mooring.leadership.leading
+    await first.kill()
+    await world.client.delete(PODS, "linux-1" if claim.pod_name == "linux-0" else "linux-0", NAMESPACE)
 
-            async def leads() -> bool:
-                return second.mooring.leadership.leading
+    async def leads() -> bool:
+        return second.mooring.leadership.leading
 
-            assert await world.until(leads, 40, "the second leads") <= 26
-            rows = (await world.ledger.audit.list(AuditFilter(action="adopt"))).items
-            assert [(row.entry.subject.name, row.outcome) for row in rows] == [("first", "done")]
-            replicas = {replica.id: replica for replica in await world.ledger.replicas.all()}
-            assert replicas["first"].left_at is not None and replicas["first"].epoch < replicas["second"].epoch
-            await world.clock.sleep(20)
-            kept = await world.ledger.claims.get(claim.id)
-            assert kept is not None and kept.state is ClaimState.RUNNING
-            await second.mooring.switches.refresh()
-            rule = second.mooring.reading.invariant("adopted")
-            assert (rule.state, rule.healed) == ("holds", 1)
-
-    play(scenario)
+    assert await world.until(leads, 40, "the second leads") <= 26
+    rows = (await world.ledger.audit.list(AuditFilter(action="adopt"))).items
+    assert [(row.entry.subject.name, row.outcome) for row in rows] == [("first", "done")]
+    replicas = {replica.id: replica for replica in await world.ledger.replicas.all()}
+    assert replicas["first"].left_at is not None and replicas["first"].epoch < replicas["second"].epoch
+    await world.clock.sleep(20)
+    kept = await world.ledger.claims.get(claim.id)
+    assert kept is not None and kept.state is ClaimState.RUNNING
+    await second.mooring.switches.refresh()
+    rule = second.mooring.reading.invariant("adopted")
+    assert (rule.state, rule.healed) == ("holds", 1)
 
 
 def test_a_replica_that_slept_through_its_succession_can_do_nothing_more():
@@ -90,34 +87,28 @@ def test_a_replica_that_slept_through_its_succession_can_do_nothing_more():
     play(scenario)
 
 
-def test_switched_off_nobody_takes_over():
-    async def scenario():
-        async with harbour() as world:
-            await world.pause(["adopted"])
-            first = world.start("first")
-            await world.pool(warm=1, max=2)
-            await world.until_idle(1)
-            second = world.start("second")
-            await world.clock.sleep(12)
-            await first.kill()
-            await world.clock.sleep(120)
-            assert not second.mooring.leadership.leading
-            assert (await world.ledger.invariants.all())["adopted"].broken == 1
-
-    play(scenario)
+@plays_in(harbour)
+async def test_switched_off_nobody_takes_over(world):
+    await world.pause(["adopted"])
+    first = world.start("first")
+    await world.pool(warm=1, max=2)
+    await world.until_idle(1)
+    second = world.start("second")
+    await world.clock.sleep(12)
+    await first.kill()
+    await world.clock.sleep(120)
+    assert not second.mooring.leadership.leading
+    assert (await world.ledger.invariants.all())["adopted"].broken == 1
 
 
-def test_a_replica_that_leaves_in_good_order_is_followed_at_once():
-    async def scenario():
-        async with harbour() as world:
-            first = world.start("first")
-            await world.pool(warm=1, max=2)
-            await world.until_idle(1)
-            second = world.start("second")
-            await world.clock.sleep(12)
-            await first.mooring.stop()
-            await world.clock.sleep(6)
-            assert second.mooring.leadership.leading
-            assert not (await world.ledger.audit.list(AuditFilter(action="adopt"))).items
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_replica_that_leaves_in_good_order_is_followed_at_once(world):
+    first = world.start("first")
+    await world.pool(warm=1, max=2)
+    await world.until_idle(1)
+    second = world.start("second")
+    await world.clock.sleep(12)
+    await first.mooring.stop()
+    await world.clock.sleep(6)
+    assert second.mooring.leadership.leading
+    assert not (await world.ledger.audit.list(AuditFilter(action="adopt"))).items

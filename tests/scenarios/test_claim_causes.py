@@ -11,7 +11,7 @@ from mooring.ledger.records import ClaimFilter
 from mooring.model.claim import Claim, ClaimState, EndCause
 from mooring.model.wish import Wish
 from mooring.sandbox.actors.drain import Drain, DrainPolicy
-from tests.scenarios.harbour import NAMESPACE, Harbour, harbour, play
+from tests.scenarios.harbour import NAMESPACE, Harbour, harbour, plays_in
 
 POOL = f"{NAMESPACE}/linux"
 IMPATIENT = DrainPolicy(deadline_seconds=5, retry_seconds=1, waits_for_protected=False)
@@ -33,93 +33,78 @@ async def drain(world: Harbour, claim: Claim) -> None:
     await Drain(world.client, world.clock, node, IMPATIENT).run()
 
 
-def test_a_claim_whose_node_was_drained_and_one_whose_pod_vanished_are_told_apart():
-    async def scenario():
-        async with harbour(nodes=3) as world:
-            desk = world.start().mooring.desk
-            await world.pool(warm=3, max=6, protection={"graceSeconds": 1})
-            await world.until_idle(3)
-            drained, vanished = [await desk.claim(POOL, Wish(owner, ttl_seconds=3600)) for owner in ("one", "other")]
-            await world.client.delete(PODS, vanished.pod_name, NAMESPACE, grace_seconds=0)
-            lost = await ended(world, vanished)
-            assert (lost.state, lost.cause) == (ClaimState.LOST, EndCause.WORKER_LOST)
-            await drain(world, drained)
-            lost = await ended(world, drained)
-            assert (lost.state, lost.cause) == (ClaimState.LOST, EndCause.DRAINED)
-
-    play(scenario)
+@plays_in(harbour, nodes=3)
+async def test_a_claim_whose_node_was_drained_and_one_whose_pod_vanished_are_told_apart(world):
+    desk = world.start().mooring.desk
+    await world.pool(warm=3, max=6, protection={"graceSeconds": 1})
+    await world.until_idle(3)
+    drained, vanished = [await desk.claim(POOL, Wish(owner, ttl_seconds=3600)) for owner in ("one", "other")]
+    await world.client.delete(PODS, vanished.pod_name, NAMESPACE, grace_seconds=0)
+    lost = await ended(world, vanished)
+    assert (lost.state, lost.cause) == (ClaimState.LOST, EndCause.WORKER_LOST)
+    await drain(world, drained)
+    lost = await ended(world, drained)
+    assert (lost.state, lost.cause) == (ClaimState.LOST, EndCause.DRAINED)
 
 
-def test_a_claim_that_is_tried_again_after_a_drain_still_knows_what_it_lost_its_first_worker_to():
-    async def scenario():
-        async with harbour(nodes=3) as world:
-            desk = world.start().mooring.desk
-            await world.pool(warm=2, max=6, protection={"graceSeconds": 1})
-            await world.until_idle(2)
-            first = await desk.claim(POOL, Wish("acme", ttl_seconds=3600, retryable=True))
-            await drain(world, first)
+@plays_in(harbour, nodes=3)
+async def test_a_claim_that_is_tried_again_after_a_drain_still_knows_what_it_lost_its_first_worker_to(world):
+    desk = world.start().mooring.desk
+    await world.pool(warm=2, max=6, protection={"graceSeconds": 1})
+    await world.until_idle(2)
+    first = await desk.claim(POOL, Wish("acme", ttl_seconds=3600, retryable=True))
+    await drain(world, first)
 
-            async def runs_again() -> bool:
-                found = await desk.get(first.id)
-                return found.state is ClaimState.RUNNING and found.epoch > first.epoch
+    async def runs_again() -> bool:
+        found = await desk.get(first.id)
+        return found.state is ClaimState.RUNNING and found.epoch > first.epoch
 
-            await world.until(runs_again, 60, "it runs again")
-            assert (await desk.get(first.id)).cause is EndCause.DRAINED
-
-    play(scenario)
+    await world.until(runs_again, 60, "it runs again")
+    assert (await desk.get(first.id)).cause is EndCause.DRAINED
 
 
-def test_a_holder_gives_back_an_operator_revokes_and_silence_expires():
-    async def scenario():
-        async with harbour() as world:
-            desk = world.start().mooring.desk
-            await world.pool(warm=3, max=3, reuse="Always")
-            await world.until_idle(3)
-            claims = [await desk.claim(POOL, Wish(f"o{n}", ttl_seconds=20)) for n in range(3)]
-            assert {claim.cause for claim in claims} == {None}
-            assert (await desk.release(claims[0].id, claims[0].epoch)).cause is EndCause.RELEASED
-            assert (await desk.release(claims[1].id, None)).cause is EndCause.REVOKED
-            assert (await ended(world, claims[2])).cause is EndCause.EXPIRED
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_holder_gives_back_an_operator_revokes_and_silence_expires(world):
+    desk = world.start().mooring.desk
+    await world.pool(warm=3, max=3, reuse="Always")
+    await world.until_idle(3)
+    claims = [await desk.claim(POOL, Wish(f"o{n}", ttl_seconds=20)) for n in range(3)]
+    assert {claim.cause for claim in claims} == {None}
+    assert (await desk.release(claims[0].id, claims[0].epoch)).cause is EndCause.RELEASED
+    assert (await desk.release(claims[1].id, None)).cause is EndCause.REVOKED
+    assert (await ended(world, claims[2])).cause is EndCause.EXPIRED
 
 
 @pytest.mark.parametrize("alone", [True, False])
-def test_a_wait_that_is_over_is_told_whoever_notices_first(alone):
-    async def scenario():
-        async with harbour() as world:
-            desk = world.start().mooring.desk
-            await world.pool(warm=1, max=1)
-            await world.until_idle(1)
-            await desk.claim(POOL, Wish("holder", ttl_seconds=3600))
-            waiting = asyncio.create_task(desk.claim(POOL, Wish("patient", wait=10)))
-            await world.clock.sleep(1)
-            if alone:
-                waiting.cancel()
-            else:
-                with pytest.raises(WaitTimedOut):
-                    await waiting
-            (queued,) = (await world.ledger.claims.list(ClaimFilter(owner="patient"))).items
+@plays_in(harbour)
+async def test_a_wait_that_is_over_is_told_whoever_notices_first(world, alone):
+    desk = world.start().mooring.desk
+    await world.pool(warm=1, max=1)
+    await world.until_idle(1)
+    await desk.claim(POOL, Wish("holder", ttl_seconds=3600))
+    waiting = asyncio.create_task(desk.claim(POOL, Wish("patient", wait=10)))
+    await world.clock.sleep(1)
+    if alone:
+        waiting.cancel()
+    else:
+        with pytest.raises(WaitTimedOut):
+            await waiting
+    (queued,) = (await world.ledger.claims.list(ClaimFilter(owner="patient"))).items
 
-            async def told() -> bool:
-                found = await desk.get(queued.id)
-                return (found.state, found.cause) == (ClaimState.EXPIRED, EndCause.WAIT_OVER)
+    async def told() -> bool:
+        found = await desk.get(queued.id)
+        return (found.state, found.cause) == (ClaimState.EXPIRED, EndCause.WAIT_OVER)
 
-            await world.until(told, 30, "its wait is over")
-
-    play(scenario)
+    await world.until(told, 30, "its wait is over")
 
 
-def test_a_claim_that_could_not_be_set_up_never_started():
-    async def scenario():
-        async with harbour() as world:
-            desk = world.start().mooring.desk
-            await world.pool(warm=1, max=1, mint={"url": "http://127.0.0.1:1/mint"})
-            await world.until_idle(1)
-            world.mint.failing = 1
-            with pytest.raises(MintFailed):
-                await desk.claim(POOL, Wish("acme"))
-            (failed,) = (await world.ledger.claims.list(ClaimFilter(owner="acme"))).items
-            assert (failed.state, failed.cause) == (ClaimState.FAILED, EndCause.NOT_STARTED)
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_claim_that_could_not_be_set_up_never_started(world):
+    desk = world.start().mooring.desk
+    await world.pool(warm=1, max=1, mint={"url": "http://127.0.0.1:1/mint"})
+    await world.until_idle(1)
+    world.mint.failing = 1
+    with pytest.raises(MintFailed):
+        await desk.claim(POOL, Wish("acme"))
+    (failed,) = (await world.ledger.claims.list(ClaimFilter(owner="acme"))).items
+    assert (failed.state, failed.cause) == (ClaimState.FAILED, EndCause.NOT_STARTED)

@@ -9,7 +9,7 @@ from mooring.model import names
 from mooring.model.claim import ClaimState, EndCause, NewClaim, WorkerSlot
 from mooring.model.wish import Wish
 from mooring.sandbox.faults import Crash, Rule
-from tests.scenarios.harbour import NAMESPACE, Harbour, harbour, play
+from tests.scenarios.harbour import NAMESPACE, Harbour, harbour, plays_in
 
 POOL = f"{NAMESPACE}/linux"
 
@@ -36,212 +36,178 @@ def _now(world: Harbour) -> str:
     return world.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def test_a_leaked_stamp_is_removed_in_about_five_minutes_and_not_before_its_grace():
-    async def scenario():
-        async with harbour() as world:
-            replica = world.start()
-            await world.pool(warm=4, max=4)
-            await world.until_idle(4)
-            world.words.otherwise = False
-            await _leak(world, 3)
-            await world.clock.sleep(290)
-            assert len(await _stamped(world)) == 3
+@plays_in(harbour)
+async def test_a_leaked_stamp_is_removed_in_about_five_minutes_and_not_before_its_grace(world):
+    replica = world.start()
+    await world.pool(warm=4, max=4)
+    await world.until_idle(4)
+    world.words.otherwise = False
+    await _leak(world, 3)
+    await world.clock.sleep(290)
+    assert len(await _stamped(world)) == 3
 
-            async def healed() -> bool:
-                return not await _stamped(world)
+    async def healed() -> bool:
+        return not await _stamped(world)
 
-            assert await world.until(healed, 200, "no stamps") <= 140
-            assert world.witness.added == 4
-            page = await replica.mooring.reading.audit(AuditFilter(action="unstamp"), 10, None)
-            assert page.total == 3
-
-    play(scenario)
+    assert await world.until(healed, 200, "no stamps") <= 140
+    assert world.witness.added == 4
+    page = await replica.mooring.reading.audit(AuditFilter(action="unstamp"), 10, None)
+    assert page.total == 3
 
 
-def test_a_stamped_worker_that_executes_or_does_not_say_is_never_touched():
-    async def scenario():
-        async with harbour() as world:
-            world.start()
-            await world.pool(warm=2, max=2)
-            await world.until_idle(2)
-            await _leak(world, 2)
-            busy, silent = sorted(await _stamped(world))
-            world.words.said[busy] = True
-            await world.clock.sleep(3600)
-            assert await _stamped(world) == {busy, silent}
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_stamped_worker_that_executes_or_does_not_say_is_never_touched(world):
+    world.start()
+    await world.pool(warm=2, max=2)
+    await world.until_idle(2)
+    await _leak(world, 2)
+    busy, silent = sorted(await _stamped(world))
+    world.words.said[busy] = True
+    await world.clock.sleep(3600)
+    assert await _stamped(world) == {busy, silent}
 
 
-def test_a_paused_rule_does_not_act_until_it_is_resumed():
-    async def scenario():
-        async with harbour() as world:
-            replica = world.start()
-            await world.pool(warm=1, max=1)
-            await world.until_idle(1)
-            world.words.otherwise = False
-            await replica.mooring.switches.pause("stamped-has-claim", actor="me", reason="a deploy")
-            await _leak(world, 1)
-            await world.clock.sleep(1200)
-            assert await _stamped(world)
-            await replica.mooring.switches.resume("stamped-has-claim", actor="me")
+@plays_in(harbour)
+async def test_a_paused_rule_does_not_act_until_it_is_resumed(world):
+    replica = world.start()
+    await world.pool(warm=1, max=1)
+    await world.until_idle(1)
+    world.words.otherwise = False
+    await replica.mooring.switches.pause("stamped-has-claim", actor="me", reason="a deploy")
+    await _leak(world, 1)
+    await world.clock.sleep(1200)
+    assert await _stamped(world)
+    await replica.mooring.switches.resume("stamped-has-claim", actor="me")
 
-            async def healed() -> bool:
-                return not await _stamped(world)
+    async def healed() -> bool:
+        return not await _stamped(world)
 
-            await world.until(healed, 200, "no stamps")
-
-    play(scenario)
+    await world.until(healed, 200, "no stamps")
 
 
-def test_a_claim_without_heartbeat_expires_and_its_worker_waits_until_it_proves_idle():
-    async def scenario():
-        async with harbour() as world:
-            replica = world.start()
-            await world.pool(warm=1, max=1, reuse="Always")
-            await world.until_idle(1)
-            claim = await replica.mooring.desk.claim(POOL, Wish("acme", ttl_seconds=30))
-            world.words.said[claim.pod_name] = True
+@plays_in(harbour)
+async def test_a_claim_without_heartbeat_expires_and_its_worker_waits_until_it_proves_idle(world):
+    replica = world.start()
+    await world.pool(warm=1, max=1, reuse="Always")
+    await world.until_idle(1)
+    claim = await replica.mooring.desk.claim(POOL, Wish("acme", ttl_seconds=30))
+    world.words.said[claim.pod_name] = True
 
-            async def expired() -> bool:
-                return (await replica.mooring.desk.get(claim.id)).state is ClaimState.EXPIRED
+    async def expired() -> bool:
+        return (await replica.mooring.desk.get(claim.id)).state is ClaimState.EXPIRED
 
-            assert 25 <= await world.until(expired, 60, "expired") <= 45
-            await world.clock.sleep(1000)
-            assert await _stamped(world) == {claim.pod_name}
-            world.words.said[claim.pod_name] = False
+    assert 25 <= await world.until(expired, 60, "expired") <= 45
+    await world.clock.sleep(1000)
+    assert await _stamped(world) == {claim.pod_name}
+    world.words.said[claim.pod_name] = False
 
-            async def freed() -> bool:
-                return not await _stamped(world)
+    async def freed() -> bool:
+        return not await _stamped(world)
 
-            await world.until(freed, 200, "freed")
-
-    play(scenario)
+    await world.until(freed, 200, "freed")
 
 
-def test_a_claim_that_beats_lives_on():
-    async def scenario():
-        async with harbour() as world:
-            desk = world.start().mooring.desk
-            await world.pool(warm=1, max=1)
-            await world.until_idle(1)
-            claim = await desk.claim(POOL, Wish("acme", ttl_seconds=30))
-            for _ in range(20):
-                await world.clock.sleep(10)
-                await desk.heartbeat(claim.id, claim.epoch)
-            assert (await desk.get(claim.id)).state is ClaimState.RUNNING
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_claim_that_beats_lives_on(world):
+    desk = world.start().mooring.desk
+    await world.pool(warm=1, max=1)
+    await world.until_idle(1)
+    claim = await desk.claim(POOL, Wish("acme", ttl_seconds=30))
+    for _ in range(20):
+        await world.clock.sleep(10)
+        await desk.heartbeat(claim.id, claim.epoch)
+    assert (await desk.get(claim.id)).state is ClaimState.RUNNING
 
 
-def test_a_lost_worker_loses_its_claim_and_a_retryable_one_gets_a_new_worker_under_a_higher_epoch():
-    async def scenario():
-        async with harbour() as world:
-            desk = world.start().mooring.desk
-            await world.pool(warm=3, max=6)
-            await world.until_idle(3)
-            plain = await desk.claim(POOL, Wish("plain", ttl_seconds=3600))
-            again = await desk.claim(POOL, Wish("again", ttl_seconds=3600, retryable=True))
-            for claim in (plain, again):
-                await world.client.delete(PODS, claim.pod_name, NAMESPACE, grace_seconds=0)
+@plays_in(harbour)
+async def test_a_lost_worker_loses_its_claim_and_a_retryable_one_gets_a_new_worker_under_a_higher_epoch(world):
+    desk = world.start().mooring.desk
+    await world.pool(warm=3, max=6)
+    await world.until_idle(3)
+    plain = await desk.claim(POOL, Wish("plain", ttl_seconds=3600))
+    again = await desk.claim(POOL, Wish("again", ttl_seconds=3600, retryable=True))
+    for claim in (plain, again):
+        await world.client.delete(PODS, claim.pod_name, NAMESPACE, grace_seconds=0)
 
-            async def settled() -> bool:
-                lost = await desk.get(plain.id)
-                rebound = await desk.get(again.id)
-                return (
-                    lost.state is ClaimState.LOST
-                    and rebound.state is ClaimState.RUNNING
-                    and rebound.epoch > again.epoch
-                )
+    async def settled() -> bool:
+        lost = await desk.get(plain.id)
+        rebound = await desk.get(again.id)
+        return lost.state is ClaimState.LOST and rebound.state is ClaimState.RUNNING and rebound.epoch > again.epoch
 
-            await world.until(settled, 60, "one lost, one rebound")
-            rebound = await desk.get(again.id)
-            assert rebound.pod_uid != again.pod_uid
-
-    play(scenario)
+    await world.until(settled, 60, "one lost, one rebound")
+    rebound = await desk.get(again.id)
+    assert rebound.pod_uid != again.pod_uid
 
 
-def test_a_control_plane_killed_in_mid_claim_leaves_nothing_behind():
-    async def scenario():
-        async with harbour() as world:
-            rule = Rule(Crash("after"), methods=frozenset({"PATCH"}), path=r"/pods/[^/]+$", nth=frozenset({1}))
-            first = world.start("first", [rule])
-            await world.pool(warm=2, max=2)
-            await world.until_idle(2)
-            with contextlib.suppress(BaseException):
-                await asyncio.wait_for(first.mooring.desk.claim(POOL, Wish("acme")), 5)
-            await first.kill()
-            assert await _stamped(world)
-            second = world.start("second")
-            world.words.otherwise = False
+@plays_in(harbour)
+async def test_a_control_plane_killed_in_mid_claim_leaves_nothing_behind(world):
+    rule = Rule(Crash("after"), methods=frozenset({"PATCH"}), path=r"/pods/[^/]+$", nth=frozenset({1}))
+    first = world.start("first", [rule])
+    await world.pool(warm=2, max=2)
+    await world.until_idle(2)
+    with contextlib.suppress(BaseException):
+        await asyncio.wait_for(first.mooring.desk.claim(POOL, Wish("acme")), 5)
+    await first.kill()
+    assert await _stamped(world)
+    second = world.start("second")
+    world.words.otherwise = False
 
-            async def clean() -> bool:
-                live = await second.mooring.desk._ledger.claims.live()
-                return not live.claims and not await _stamped(world)
+    async def clean() -> bool:
+        live = await second.mooring.desk._ledger.claims.live()
+        return not live.claims and not await _stamped(world)
 
-            await world.until(clean, 900, "no claim and no stamp")
-            assert world.witness.added == 2
-
-    play(scenario)
+    await world.until(clean, 900, "no claim and no stamp")
+    assert world.witness.added == 2
 
 
-def test_an_account_without_its_worker_is_deleted():
-    async def scenario():
-        async with harbour() as world:
-            world.start()
-            await world.pool(warm=2, max=2, serviceAccount="PerWorker")
-            await world.until_idle(2)
-            accounts = await world.client.list(SERVICEACCOUNTS, NAMESPACE, label_selector=names.WORKER)
-            assert {account.metadata.name for account in accounts.items} == {"linux-0", "linux-1"}
-            await world.change({"warm": 1, "max": 1, "idleSeconds": 10})
+@plays_in(harbour)
+async def test_an_account_without_its_worker_is_deleted(world):
+    world.start()
+    await world.pool(warm=2, max=2, serviceAccount="PerWorker")
+    await world.until_idle(2)
+    accounts = await world.client.list(SERVICEACCOUNTS, NAMESPACE, label_selector=names.WORKER)
+    assert {account.metadata.name for account in accounts.items} == {"linux-0", "linux-1"}
+    await world.change({"warm": 1, "max": 1, "idleSeconds": 10})
 
-            async def one_left() -> bool:
-                left = await world.client.list(SERVICEACCOUNTS, NAMESPACE, label_selector=names.WORKER)
-                return len(left.items) == 1 and len(await world.pods()) == 1
+    async def one_left() -> bool:
+        left = await world.client.list(SERVICEACCOUNTS, NAMESPACE, label_selector=names.WORKER)
+        return len(left.items) == 1 and len(await world.pods()) == 1
 
-            await world.until(one_left, 900, "one account")
-
-    play(scenario)
+    await world.until(one_left, 900, "one account")
 
 
-def test_a_stamp_with_an_epoch_that_the_ledger_never_issued_disarms_every_rule_that_trusts_its_rows():
-    async def scenario():
-        async with harbour() as world:
-            world.start()
-            await world.pool(warm=1, max=1)
-            await world.until_idle(1)
-            world.words.otherwise = False
-            pod = (await world.pods())[0]
-            annotations = {names.CLAIM: "lost", names.EPOCH: "999", names.STAMPED_AT: _now(world)}
-            patch = {"metadata": {"labels": {names.OWNER: "acme"}, "annotations": annotations}}
-            await world.client.merge_patch(PODS, pod.metadata.name, patch, NAMESPACE)
-            await world.clock.sleep(3600)
-            assert await _stamped(world) == {pod.metadata.name}
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_stamp_with_an_epoch_that_the_ledger_never_issued_disarms_every_rule_that_trusts_its_rows(world):
+    world.start()
+    await world.pool(warm=1, max=1)
+    await world.until_idle(1)
+    world.words.otherwise = False
+    pod = (await world.pods())[0]
+    annotations = {names.CLAIM: "lost", names.EPOCH: "999", names.STAMPED_AT: _now(world)}
+    patch = {"metadata": {"labels": {names.OWNER: "acme"}, "annotations": annotations}}
+    await world.client.merge_patch(PODS, pod.metadata.name, patch, NAMESPACE)
+    await world.clock.sleep(3600)
+    assert await _stamped(world) == {pod.metadata.name}
 
 
-def test_a_disarmed_ledger_holds_every_rule_and_says_so_until_somebody_arms_it():
-    async def scenario():
-        async with harbour() as world:
-            replica = world.start()
-            await world.pool(warm=2, max=2)
-            await world.until_idle(2)
-            world.words.otherwise = False
-            await _leak(world, 1)
-            await world.ledger.meta.observe_epoch(999_999, now=world.clock.now())
-            await world.clock.sleep(1200)
-            assert len(await _stamped(world)) == 1
-            reading = replica.mooring.reading
-            assert "not armed" in reading.invariant("stamped-has-claim").evidence["held"]
-            assert "not armed" in reading.rest
-            present = await world.ledger.meta.incarnation()
-            await world.ledger.meta.arm(present.id, actor="me", now=world.clock.now())
+@plays_in(harbour)
+async def test_a_disarmed_ledger_holds_every_rule_and_says_so_until_somebody_arms_it(world):
+    replica = world.start()
+    await world.pool(warm=2, max=2)
+    await world.until_idle(2)
+    world.words.otherwise = False
+    await _leak(world, 1)
+    await world.ledger.meta.observe_epoch(999_999, now=world.clock.now())
+    await world.clock.sleep(1200)
+    assert len(await _stamped(world)) == 1
+    reading = replica.mooring.reading
+    assert "not armed" in reading.invariant("stamped-has-claim").evidence["held"]
+    assert "not armed" in reading.rest
+    present = await world.ledger.meta.incarnation()
+    await world.ledger.meta.arm(present.id, actor="me", now=world.clock.now())
 
-            async def healed() -> bool:
-                return not await _stamped(world)
+    async def healed() -> bool:
+        return not await _stamped(world)
 
-            await world.until(healed, 200, "no stamps, without a restart")
-            assert reading.rest == ""
-
-    play(scenario)
+    await world.until(healed, 200, "no stamps, without a restart")
+    assert reading.rest == ""

@@ -12,259 +12,217 @@ from mooring.model.claim import ClaimState, KeyReused, LimitReached
 from mooring.model.errors import InvalidInput, StaleEpoch
 from mooring.model.wish import Wish
 from mooring.sandbox.faults import Answer, LoseAnswer, Rule
-from tests.scenarios.harbour import NAMESPACE, harbour, play
+from tests.scenarios.harbour import NAMESPACE, harbour, plays_in
 
 POOL = f"{NAMESPACE}/linux"
 
 
-def test_a_claim_stamps_its_worker_with_one_write_and_its_release_returns_it():
-    async def scenario():
-        async with harbour() as world:
-            replica = world.start()
-            await world.pool(warm=2, max=4, reuse="Always")
-            await world.until_idle(2)
-            await world.clock.sleep(5)
-            before = replica.process.mutations
-            claim = await replica.mooring.desk.claim(POOL, Wish("acme"))
-            assert replica.process.mutations == before + 1
-            assert claim.state is ClaimState.RUNNING
-            pod = await world.client.get(PODS, claim.pod_name, NAMESPACE)
-            assert pod.metadata.labels[names.OWNER] == "acme" and pod.metadata.labels[names.BUSY] == "true"
-            assert pod.metadata.annotations[names.CLAIM] == claim.id
-            assert pod.metadata.annotations[names.EPOCH] == str(claim.epoch)
-            assert pod.metadata.annotations[names.DO_NOT_DISRUPT] == "true"
-            assert pod.metadata.annotations[names.SAFE_TO_EVICT] == "false"
-            released = await replica.mooring.desk.release(claim.id, claim.epoch)
-            assert released.state is ClaimState.RELEASED
-            pod = await world.client.get(PODS, claim.pod_name, NAMESPACE)
-            assert not any(key.startswith("mooring.dev/owner") for key in pod.metadata.labels)
-            assert names.DO_NOT_DISRUPT not in pod.metadata.annotations
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_claim_stamps_its_worker_with_one_write_and_its_release_returns_it(world):
+    replica = world.start()
+    await world.pool(warm=2, max=4, reuse="Always")
+    await world.until_idle(2)
+    await world.clock.sleep(5)
+    before = replica.process.mutations
+    claim = await replica.mooring.desk.claim(POOL, Wish("acme"))
+    assert replica.process.mutations == before + 1
+    assert claim.state is ClaimState.RUNNING
+    pod = await world.client.get(PODS, claim.pod_name, NAMESPACE)
+    assert pod.metadata.labels[names.OWNER] == "acme" and pod.metadata.labels[names.BUSY] == "true"
+    assert pod.metadata.annotations[names.CLAIM] == claim.id
+    assert pod.metadata.annotations[names.EPOCH] == str(claim.epoch)
+    assert pod.metadata.annotations[names.DO_NOT_DISRUPT] == "true"
+    assert pod.metadata.annotations[names.SAFE_TO_EVICT] == "false"
+    released = await replica.mooring.desk.release(claim.id, claim.epoch)
+    assert released.state is ClaimState.RELEASED
+    pod = await world.client.get(PODS, claim.pod_name, NAMESPACE)
+    assert not any(key.startswith("mooring.dev/owner") for key in pod.metadata.labels)
+    assert names.DO_NOT_DISRUPT not in pod.metadata.annotations
 
 
-def test_a_release_that_stopped_half_way_is_finished_when_it_is_repeated():
-    async def scenario():
-        async with harbour() as world:
-            unstamping = Rule(
-                Answer(500, "InternalError", "no"), methods=frozenset({"PATCH"}), resource="pods", nth=frozenset({2})
-            )
-            replica = world.start(rules=[unstamping])
-            await world.pool(warm=1, max=1, reuse="Always")
-            await world.until_idle(1)
-            claim = await replica.mooring.desk.claim(POOL, Wish("acme"))
-            for stamped in (True, False):
-                released = await replica.mooring.desk.release(claim.id, claim.epoch)
-                assert released.state is ClaimState.RELEASED
-                pod = await world.client.get(PODS, claim.pod_name, NAMESPACE)
-                assert (names.CLAIM in pod.metadata.annotations) is stamped
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_release_that_stopped_half_way_is_finished_when_it_is_repeated(world):
+    unstamping = Rule(
+        Answer(500, "InternalError", "no"), methods=frozenset({"PATCH"}), resource="pods", nth=frozenset({2})
+    )
+    replica = world.start(rules=[unstamping])
+    await world.pool(warm=1, max=1, reuse="Always")
+    await world.until_idle(1)
+    claim = await replica.mooring.desk.claim(POOL, Wish("acme"))
+    for stamped in (True, False):
+        released = await replica.mooring.desk.release(claim.id, claim.epoch)
+        assert released.state is ClaimState.RELEASED
+        pod = await world.client.get(PODS, claim.pod_name, NAMESPACE)
+        assert (names.CLAIM in pod.metadata.annotations) is stamped
 
 
-def test_a_worker_that_is_not_reused_is_deleted_after_its_session_and_replaced():
-    async def scenario():
-        async with harbour() as world:
-            replica = world.start()
-            await world.pool(warm=2, max=4, reuse="Never", protection={"graceSeconds": 1})
-            await world.until_idle(2)
-            claim = await replica.mooring.desk.claim(POOL, Wish("acme"))
-            await replica.mooring.desk.release(claim.id, claim.epoch)
+@plays_in(harbour)
+async def test_a_worker_that_is_not_reused_is_deleted_after_its_session_and_replaced(world):
+    replica = world.start()
+    await world.pool(warm=2, max=4, reuse="Never", protection={"graceSeconds": 1})
+    await world.until_idle(2)
+    claim = await replica.mooring.desk.claim(POOL, Wish("acme"))
+    await replica.mooring.desk.release(claim.id, claim.epoch)
 
-            async def gone() -> bool:
-                return all(pod.metadata.uid != claim.pod_uid for pod in await world.pods())
+    async def gone() -> bool:
+        return all(pod.metadata.uid != claim.pod_uid for pod in await world.pods())
 
-            await world.until(gone, 30, "the used worker is gone")
-            await world.until_idle(2)
-
-    play(scenario)
+    await world.until(gone, 30, "the used worker is gone")
+    await world.until_idle(2)
 
 
-def test_no_two_claims_get_the_same_worker():
-    async def scenario():
-        async with harbour() as world:
-            replicas = [world.start("a"), world.start("b")]
-            await world.pool(warm=10, max=10, reuse="Always")
-            await world.until_idle(10)
-            wishes = [replicas[n % 2].mooring.desk.claim(POOL, Wish(f"owner-{n}", wait=5)) for n in range(14)]
-            answers = await asyncio.gather(*wishes, return_exceptions=True)
-            claims = [answer for answer in answers if not isinstance(answer, BaseException)]
-            assert len(claims) == 10
-            assert len({claim.pod_uid for claim in claims}) == 10
-            assert all(isinstance(answer, WaitTimedOut) for answer in answers if isinstance(answer, BaseException))
-
-    play(scenario)
+@plays_in(harbour)
+async def test_no_two_claims_get_the_same_worker(world):
+    replicas = [world.start("a"), world.start("b")]
+    await world.pool(warm=10, max=10, reuse="Always")
+    await world.until_idle(10)
+    wishes = [replicas[n % 2].mooring.desk.claim(POOL, Wish(f"owner-{n}", wait=5)) for n in range(14)]
+    answers = await asyncio.gather(*wishes, return_exceptions=True)
+    claims = [answer for answer in answers if not isinstance(answer, BaseException)]
+    assert len(claims) == 10
+    assert len({claim.pod_uid for claim in claims}) == 10
+    assert all(isinstance(answer, WaitTimedOut) for answer in answers if isinstance(answer, BaseException))
 
 
-def test_whoever_waits_is_served_in_order_as_soon_as_a_worker_is_free():
-    async def scenario():
-        async with harbour() as world:
-            desk = world.start().mooring.desk
-            await world.pool(warm=1, max=1, reuse="Always")
-            await world.until_idle(1)
-            first = await desk.claim(POOL, Wish("first"))
-            order: list[str] = []
+@plays_in(harbour)
+async def test_whoever_waits_is_served_in_order_as_soon_as_a_worker_is_free(world):
+    desk = world.start().mooring.desk
+    await world.pool(warm=1, max=1, reuse="Always")
+    await world.until_idle(1)
+    first = await desk.claim(POOL, Wish("first"))
+    order: list[str] = []
 
-            async def wait_for_one(owner: str, priority: int) -> None:
-                claim = await desk.claim(POOL, Wish(owner, wait=300, priority=priority))
-                order.append(owner)
-                await world.clock.sleep(3)
-                await desk.release(claim.id, claim.epoch)
+    async def wait_for_one(owner: str, priority: int) -> None:
+        claim = await desk.claim(POOL, Wish(owner, wait=300, priority=priority))
+        order.append(owner)
+        await world.clock.sleep(3)
+        await desk.release(claim.id, claim.epoch)
 
-            waiting = []
-            for owner, priority in (("second", 0), ("third", 0), ("urgent", 5)):
-                waiting.append(asyncio.create_task(wait_for_one(owner, priority)))
-                await world.clock.sleep(1)
-            released_at = world.clock.monotonic()
-            await desk.release(first.id, first.epoch)
+    waiting = []
+    for owner, priority in (("second", 0), ("third", 0), ("urgent", 5)):
+        waiting.append(asyncio.create_task(wait_for_one(owner, priority)))
+        await world.clock.sleep(1)
+    released_at = world.clock.monotonic()
+    await desk.release(first.id, first.epoch)
 
-            async def served() -> bool:
-                return bool(order)
+    async def served() -> bool:
+        return bool(order)
 
-            await world.until(served, 5, "the head of the queue")
-            assert world.clock.monotonic() - released_at <= 1.0
-            await asyncio.gather(*waiting)
-            assert order == ["urgent", "second", "third"]
-
-    play(scenario)
+    await world.until(served, 5, "the head of the queue")
+    assert world.clock.monotonic() - released_at <= 1.0
+    await asyncio.gather(*waiting)
+    assert order == ["urgent", "second", "third"]
 
 
-def test_a_queue_grows_the_pool_up_to_its_max():
-    async def scenario():
-        async with harbour() as world:
-            desk = world.start().mooring.desk
-            await world.pool(warm=1, max=3)
-            await world.until_idle(1)
-            claims = await asyncio.gather(*(desk.claim(POOL, Wish(f"o{n}", wait=60)) for n in range(3)))
-            assert len({claim.pod_uid for claim in claims}) == 3
-            assert world.witness.most == 3
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_queue_grows_the_pool_up_to_its_max(world):
+    desk = world.start().mooring.desk
+    await world.pool(warm=1, max=3)
+    await world.until_idle(1)
+    claims = await asyncio.gather(*(desk.claim(POOL, Wish(f"o{n}", wait=60)) for n in range(3)))
+    assert len({claim.pod_uid for claim in claims}) == 3
+    assert world.witness.most == 3
 
 
-def test_the_same_key_gives_the_same_claim_and_another_request_under_it_is_refused():
-    async def scenario():
-        async with harbour() as world:
-            desk = world.start().mooring.desk
-            await world.pool(warm=3, max=4)
-            await world.until_idle(3)
-            once = await desk.claim(POOL, Wish("acme", idempotency_key="build-42"))
-            again = await desk.claim(POOL, Wish("acme", idempotency_key="build-42"))
-            assert once.id == again.id and once.epoch == again.epoch
-            with pytest.raises(KeyReused):
-                await desk.claim(POOL, Wish("globex", idempotency_key="build-42"))
-
-    play(scenario)
+@plays_in(harbour)
+async def test_the_same_key_gives_the_same_claim_and_another_request_under_it_is_refused(world):
+    desk = world.start().mooring.desk
+    await world.pool(warm=3, max=4)
+    await world.until_idle(3)
+    once = await desk.claim(POOL, Wish("acme", idempotency_key="build-42"))
+    again = await desk.claim(POOL, Wish("acme", idempotency_key="build-42"))
+    assert once.id == again.id and once.epoch == again.epoch
+    with pytest.raises(KeyReused):
+        await desk.claim(POOL, Wish("globex", idempotency_key="build-42"))
 
 
-def test_a_request_that_is_repeated_while_it_waits_does_not_end_the_waiting():
-    async def scenario():
-        async with harbour() as world:
-            desk = world.start().mooring.desk
-            await world.pool(warm=1, max=1, reuse="Always")
-            await world.until_idle(1)
-            holder = await desk.claim(POOL, Wish("holder"))
-            wish = Wish("acme", wait=120, idempotency_key="k")
-            first = asyncio.create_task(desk.claim(POOL, wish))
-            await world.clock.sleep(2)
-            await desk.release(holder.id, holder.epoch)
-            again = await desk.claim(POOL, Wish("acme", wait=0, idempotency_key="k"))
-            served = await first
-            assert served.state is ClaimState.RUNNING and again.id == served.id
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_request_that_is_repeated_while_it_waits_does_not_end_the_waiting(world):
+    desk = world.start().mooring.desk
+    await world.pool(warm=1, max=1, reuse="Always")
+    await world.until_idle(1)
+    holder = await desk.claim(POOL, Wish("holder"))
+    wish = Wish("acme", wait=120, idempotency_key="k")
+    first = asyncio.create_task(desk.claim(POOL, wish))
+    await world.clock.sleep(2)
+    await desk.release(holder.id, holder.epoch)
+    again = await desk.claim(POOL, Wish("acme", wait=0, idempotency_key="k"))
+    served = await first
+    assert served.state is ClaimState.RUNNING and again.id == served.id
 
 
-def test_an_owner_over_the_limit_is_refused():
-    async def scenario():
-        async with harbour() as world:
-            desk = world.start().mooring.desk
-            await world.pool(warm=3, max=4, limits={"perOwner": 1})
-            await world.until_idle(3)
-            await desk.claim(POOL, Wish("acme"))
-            with pytest.raises(LimitReached):
-                await desk.claim(POOL, Wish("acme"))
-            await desk.claim(POOL, Wish("globex"))
-
-    play(scenario)
+@plays_in(harbour)
+async def test_an_owner_over_the_limit_is_refused(world):
+    desk = world.start().mooring.desk
+    await world.pool(warm=3, max=4, limits={"perOwner": 1})
+    await world.until_idle(3)
+    await desk.claim(POOL, Wish("acme"))
+    with pytest.raises(LimitReached):
+        await desk.claim(POOL, Wish("acme"))
+    await desk.claim(POOL, Wish("globex"))
 
 
-def test_what_the_mint_makes_joins_what_the_claimer_sent():
-    async def scenario():
-        async with harbour() as world:
-            desk = world.start().mooring.desk
-            await world.pool(warm=1, max=1, mint={"url": "http://127.0.0.1:1/mint"})
-            await world.until_idle(1)
-            claim = await desk.claim(POOL, Wish("acme", payload={"command": ["make", "test"]}))
-            assert claim.payload == {"command": ["make", "test"], "secret": f"for {claim.id}"}
-
-    play(scenario)
+@plays_in(harbour)
+async def test_what_the_mint_makes_joins_what_the_claimer_sent(world):
+    desk = world.start().mooring.desk
+    await world.pool(warm=1, max=1, mint={"url": "http://127.0.0.1:1/mint"})
+    await world.until_idle(1)
+    claim = await desk.claim(POOL, Wish("acme", payload={"command": ["make", "test"]}))
+    assert claim.payload == {"command": ["make", "test"], "secret": f"for {claim.id}"}
 
 
-def test_a_mint_that_fails_returns_the_healthy_worker_at_once():
-    async def scenario():
-        async with harbour() as world:
-            replica = world.start()
-            await world.pool(warm=1, max=1, mint={"url": "http://127.0.0.1:1/mint"})
-            await world.until_idle(1)
-            world.mint.failing = 1
-            with pytest.raises(MintFailed):
-                await replica.mooring.desk.claim(POOL, Wish("acme"))
-            pods = await world.pods()
-            assert names.OWNER not in pods[0].metadata.labels
-            await world.clock.sleep(1)
-            claim = await replica.mooring.desk.claim(POOL, Wish("acme"))
-            assert claim.pod_uid == pods[0].metadata.uid
-            assert claim.payload == {"secret": f"for {claim.id}"}
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_mint_that_fails_returns_the_healthy_worker_at_once(world):
+    replica = world.start()
+    await world.pool(warm=1, max=1, mint={"url": "http://127.0.0.1:1/mint"})
+    await world.until_idle(1)
+    world.mint.failing = 1
+    with pytest.raises(MintFailed):
+        await replica.mooring.desk.claim(POOL, Wish("acme"))
+    pods = await world.pods()
+    assert names.OWNER not in pods[0].metadata.labels
+    await world.clock.sleep(1)
+    claim = await replica.mooring.desk.claim(POOL, Wish("acme"))
+    assert claim.pod_uid == pods[0].metadata.uid
+    assert claim.payload == {"secret": f"for {claim.id}"}
 
 
-def test_a_worker_whose_node_was_cordoned_a_moment_ago_is_passed_over():
-    async def scenario():
-        async with harbour(nodes=2) as world:
-            replica = world.start()
-            await world.pool(warm=4, max=8, reuse="Always")
-            await world.until_idle(4)
-            await world.client.merge_patch(NODES, "node-1", {"spec": {"unschedulable": True}})
-            await world.clock.sleep(0.01)
-            claims = [await replica.mooring.desk.claim(POOL, Wish("acme", wait=30)) for _ in range(2)]
-            pods = {pod.metadata.uid: pod for pod in await world.pods()}
-            assert {pods[claim.pod_uid].spec.node_name for claim in claims} == {"node-2"}
-
-    play(scenario)
+@plays_in(harbour, nodes=2)
+async def test_a_worker_whose_node_was_cordoned_a_moment_ago_is_passed_over(world):
+    replica = world.start()
+    await world.pool(warm=4, max=8, reuse="Always")
+    await world.until_idle(4)
+    await world.client.merge_patch(NODES, "node-1", {"spec": {"unschedulable": True}})
+    await world.clock.sleep(0.01)
+    claims = [await replica.mooring.desk.claim(POOL, Wish("acme", wait=30)) for _ in range(2)]
+    pods = {pod.metadata.uid: pod for pod in await world.pods()}
+    assert {pods[claim.pod_uid].spec.node_name for claim in claims} == {"node-2"}
 
 
-def test_a_lost_answer_to_the_stamp_is_repeated_not_doubled():
-    async def scenario():
-        async with harbour() as world:
-            rule = Rule(LoseAnswer(), methods=frozenset({"PATCH"}), path=r"/pods/[^/]+$", nth=frozenset({1}))
-            replica = world.start(rules=[rule])
-            await world.pool(warm=2, max=2)
-            await world.until_idle(2)
-            claim = await replica.mooring.desk.claim(POOL, Wish("acme"))
-            stamped = [pod for pod in await world.pods() if names.OWNER in pod.metadata.labels]
-            assert [pod.metadata.uid for pod in stamped] == [claim.pod_uid]
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_lost_answer_to_the_stamp_is_repeated_not_doubled(world):
+    rule = Rule(LoseAnswer(), methods=frozenset({"PATCH"}), path=r"/pods/[^/]+$", nth=frozenset({1}))
+    replica = world.start(rules=[rule])
+    await world.pool(warm=2, max=2)
+    await world.until_idle(2)
+    claim = await replica.mooring.desk.claim(POOL, Wish("acme"))
+    stamped = [pod for pod in await world.pods() if names.OWNER in pod.metadata.labels]
+    assert [pod.metadata.uid for pod in stamped] == [claim.pod_uid]
 
 
-def test_old_epochs_bad_wishes_and_unknown_pools_are_refused():
-    async def scenario():
-        async with harbour() as world:
-            desk = world.start().mooring.desk
-            await world.pool(warm=1, max=1)
-            await world.until_idle(1)
-            claim = await desk.claim(POOL, Wish("acme"))
-            with pytest.raises(StaleEpoch):
-                await desk.heartbeat(claim.id, claim.epoch - 1)
-            assert (await desk.heartbeat(claim.id, claim.epoch)).state is ClaimState.RUNNING
-            with pytest.raises(NoIdleWorker):
-                await desk.claim(POOL, Wish("acme"))
-            with pytest.raises(UnknownPool):
-                await desk.claim("runners/windows", Wish("acme"))
-            for wish in (Wish(""), Wish("a" * 300), Wish("a\nb"), Wish("<script>"), Wish("a", ttl_seconds=-1)):
-                with pytest.raises(InvalidInput):
-                    await desk.claim(POOL, wish)
-
-    play(scenario)
+@plays_in(harbour)
+async def test_old_epochs_bad_wishes_and_unknown_pools_are_refused(world):
+    desk = world.start().mooring.desk
+    await world.pool(warm=1, max=1)
+    await world.until_idle(1)
+    claim = await desk.claim(POOL, Wish("acme"))
+    with pytest.raises(StaleEpoch):
+        await desk.heartbeat(claim.id, claim.epoch - 1)
+    assert (await desk.heartbeat(claim.id, claim.epoch)).state is ClaimState.RUNNING
+    with pytest.raises(NoIdleWorker):
+        await desk.claim(POOL, Wish("acme"))
+    with pytest.raises(UnknownPool):
+        await desk.claim("runners/windows", Wish("acme"))
+    for wish in (Wish(""), Wish("a" * 300), Wish("a\nb"), Wish("<script>"), Wish("a", ttl_seconds=-1)):
+        with pytest.raises(InvalidInput):
+            await desk.claim(POOL, wish)

@@ -8,7 +8,7 @@ from mooring.model.errors import NotFound
 from mooring.sandbox.actors.kubelet.machine import NodeTemplate
 from mooring.sandbox.actors.runtime.script import Script
 from mooring.sandbox.faults import Answer, Hang, Refuse, Rule
-from tests.scenarios.harbour import harbour, play
+from tests.scenarios.harbour import harbour, play, plays_in
 
 BLAST = {"key": "workload", "value": "blast", "effect": "NoSchedule"}
 SYSTEM = {"key": "CriticalAddonsOnly", "value": "true", "effect": "NoSchedule"}
@@ -46,23 +46,20 @@ def test_the_pod_of_the_outage_is_told_how_many_nodes_fit_and_what_to_add():
     play(scenario)
 
 
-def test_what_other_pods_use_counts_and_a_used_up_quota_is_named():
-    async def scenario():
-        async with harbour(nodes=1) as world:
-            replica = world.start()
-            requests = {"resources": {"requests": {"cpu": "6"}}}
-            for name in ("first", "second"):
-                await pod(world, name, containers=[{"name": "main", "image": "api", **requests}])
-            told = await replica.mooring.explainer.explain(NAMESPACE, "second")
-            assert told.fix == "needs 6 CPU, largest free 2 CPU on node node-1: request less, or add a larger node"
-            quota = {"metadata": {"name": "small"}, "spec": {"hard": {"pods": "2"}}, "status": {}}
-            await world.client.create(RESOURCEQUOTAS, quota, NAMESPACE)
-            status = {"status": {"hard": {"pods": "2"}, "used": {"pods": "2"}}}
-            await world.client.merge_patch(RESOURCEQUOTAS, "small", status, NAMESPACE, subresource="status")
-            told = await replica.mooring.explainer.explain(NAMESPACE, "second")
-            assert told.findings[-1].code == "quota_used_up"
-
-    play(scenario)
+@plays_in(harbour, nodes=1)
+async def test_what_other_pods_use_counts_and_a_used_up_quota_is_named(world):
+    replica = world.start()
+    requests = {"resources": {"requests": {"cpu": "6"}}}
+    for name in ("first", "second"):
+        await pod(world, name, containers=[{"name": "main", "image": "api", **requests}])
+    told = await replica.mooring.explainer.explain(NAMESPACE, "second")
+    assert told.fix == "needs 6 CPU, largest free 2 CPU on node node-1: request less, or add a larger node"
+    quota = {"metadata": {"name": "small"}, "spec": {"hard": {"pods": "2"}}, "status": {}}
+    await world.client.create(RESOURCEQUOTAS, quota, NAMESPACE)
+    status = {"status": {"hard": {"pods": "2"}, "used": {"pods": "2"}}}
+    await world.client.merge_patch(RESOURCEQUOTAS, "small", status, NAMESPACE, subresource="status")
+    told = await replica.mooring.explainer.explain(NAMESPACE, "second")
+    assert told.findings[-1].code == "quota_used_up"
 
 
 def test_a_container_that_keeps_ending_is_explained_by_its_own_last_words():
@@ -81,72 +78,58 @@ def test_a_container_that_keeps_ending_is_explained_by_its_own_last_words():
     play(scenario)
 
 
-def test_a_pod_that_is_not_there_is_said_to_be_not_there():
-    async def scenario():
-        async with harbour(nodes=1) as world:
-            replica = world.start()
-            with pytest.raises(NotFound):
-                await replica.mooring.explainer.explain(NAMESPACE, "nobody")
-
-    play(scenario)
+@plays_in(harbour, nodes=1)
+async def test_a_pod_that_is_not_there_is_said_to_be_not_there(world):
+    replica = world.start()
+    with pytest.raises(NotFound):
+        await replica.mooring.explainer.explain(NAMESPACE, "nobody")
 
 
-def test_a_healthy_fleet_has_no_line_that_warns_or_fails():
-    async def scenario():
-        async with harbour(nodes=3) as world:
-            replica = world.start()
-            await world.pool(warm=4, max=8)
-            await world.until_idle(4)
-            await world.clock.sleep(180)
-            checkup = await replica.mooring.doctor.examine()
-            assert lines(checkup, "warn", "fail") == {}
-            fine = lines(checkup, "ok")
-            assert {"clock/API server", "clock/ledger"} <= set(fine)
-            assert {"api", "ledger", "leader", "permission/pods", "cache/nodes", "crd/workerpools.mooring.dev"} <= set(
-                fine
-            )
-            assert {"list", "watch", "delete"} <= set(fine["permission/pods"].evidence["allowed"])
-
-    play(scenario)
+@plays_in(harbour, nodes=3)
+async def test_a_healthy_fleet_has_no_line_that_warns_or_fails(world):
+    replica = world.start()
+    await world.pool(warm=4, max=8)
+    await world.until_idle(4)
+    await world.clock.sleep(180)
+    checkup = await replica.mooring.doctor.examine()
+    assert lines(checkup, "warn", "fail") == {}
+    fine = lines(checkup, "ok")
+    assert {"clock/API server", "clock/ledger"} <= set(fine)
+    assert {"api", "ledger", "leader", "permission/pods", "cache/nodes", "crd/workerpools.mooring.dev"} <= set(fine)
+    assert {"list", "watch", "delete"} <= set(fine["permission/pods"].evidence["allowed"])
 
 
-def test_what_is_wrong_is_one_line_each_with_a_fix():
-    async def scenario():
-        async with harbour(nodes=2) as world:
-            replica = world.start()
-            big = {"spec": {"containers": [{"name": "m", "image": "w", "resources": {"requests": {"cpu": "64"}}}]}}
-            await world.pool("big", warm=1, max=1, template=big)
-            for_ever = {"metadata": {"annotations": {"karpenter.sh/do-not-disrupt": "true"}}}
-            await world.pool(
-                "clingy", warm=0, max=1, template={**for_ever, "spec": {"containers": [{"name": "m", "image": "w"}]}}
-            )
-            await replica.mooring.switches.pause("claim-alive", actor="me", reason="test")
-            await world.client.delete(CRDS, "warmups.mooring.dev")
-            await world.clock.sleep(30)
-            checkup = await replica.mooring.doctor.examine()
-            failing = lines(checkup, "fail", "warn")
-            assert "needs 64 CPU" in failing[f"pool/{NAMESPACE}/big"].fix
-            assert "remove the annotation" in failing[f"protection/{NAMESPACE}/clingy"].fix
-            assert failing["invariant/claim-alive"].fix == "mooring resume claim-alive"
-            assert "not installed" in failing["crd/warmups.mooring.dev"].message
-            assert all(check.fix for check in failing.values())
-
-    play(scenario)
+@plays_in(harbour, nodes=2)
+async def test_what_is_wrong_is_one_line_each_with_a_fix(world):
+    replica = world.start()
+    big = {"spec": {"containers": [{"name": "m", "image": "w", "resources": {"requests": {"cpu": "64"}}}]}}
+    await world.pool("big", warm=1, max=1, template=big)
+    for_ever = {"metadata": {"annotations": {"karpenter.sh/do-not-disrupt": "true"}}}
+    await world.pool(
+        "clingy", warm=0, max=1, template={**for_ever, "spec": {"containers": [{"name": "m", "image": "w"}]}}
+    )
+    await replica.mooring.switches.pause("claim-alive", actor="me", reason="test")
+    await world.client.delete(CRDS, "warmups.mooring.dev")
+    await world.clock.sleep(30)
+    checkup = await replica.mooring.doctor.examine()
+    failing = lines(checkup, "fail", "warn")
+    assert "needs 64 CPU" in failing[f"pool/{NAMESPACE}/big"].fix
+    assert "remove the annotation" in failing[f"protection/{NAMESPACE}/clingy"].fix
+    assert failing["invariant/claim-alive"].fix == "mooring resume claim-alive"
+    assert "not installed" in failing["crd/warmups.mooring.dev"].message
+    assert all(check.fix for check in failing.values())
 
 
 @pytest.mark.parametrize(("effect", "told"), [(Refuse(), "cannot be read"), (Hang(), "no answer within 5 s")])
-def test_an_api_server_that_does_not_answer_leaves_the_other_lines_standing(effect, told):
-    async def scenario():
-        async with harbour(nodes=1) as world:
-            replica = world.start(rules=[Rule(effect, since_seconds=10)])
-            await world.clock.sleep(20)
-            checkup = await replica.mooring.doctor.examine()
-            (api,) = [check for check in checkup.checks if check.id == "api"]
-            assert api.status in ("fail", "unknown") and api.message.startswith(told)
-            assert {"ledger", "clock/ledger", "leader"} <= set(lines(checkup, "ok"))
-            assert "permissions" in lines(checkup, "unknown") and checkup.seconds <= 5.1
-
-    play(scenario)
+@plays_in(harbour, nodes=1)
+async def test_an_api_server_that_does_not_answer_leaves_the_other_lines_standing(world, effect, told):
+    replica = world.start(rules=[Rule(effect, since_seconds=10)])
+    await world.clock.sleep(20)
+    checkup = await replica.mooring.doctor.examine()
+    (api,) = [check for check in checkup.checks if check.id == "api"]
+    assert api.status in ("fail", "unknown") and api.message.startswith(told)
+    assert {"ledger", "clock/ledger", "leader"} <= set(lines(checkup, "ok"))
+    assert "permissions" in lines(checkup, "unknown") and checkup.seconds <= 5.1
 
 
 def test_nodes_that_may_not_be_listed_are_a_line_with_the_missing_verb_and_the_rest_is_examined():

@@ -14,7 +14,7 @@ from mooring.model.claim import ClaimState, EndCause
 from mooring.model.errors import Conflict, Forbidden, NotFound, StaleEpoch, Unauthorized, Unavailable
 from mooring.model.wish import Wish
 from mooring.sandbox.faults import Refuse, Rule
-from tests.scenarios.harbour import NAMESPACE, harbour, play
+from tests.scenarios.harbour import NAMESPACE, harbour, play, plays_in
 
 POOL = f"{NAMESPACE}/linux"
 
@@ -46,88 +46,81 @@ async def only_worker(world, mooring):
     return await worker_of(world, mooring, (await world.pods())[0].metadata.name)
 
 
-def test_a_session_is_delivered_once_and_its_report_releases_the_claim():
-    async def scenario():
-        async with harbour() as world:
-            mooring = await poll_pool(world)
-            worker = await only_worker(world, mooring)
-            claim = await mooring.desk.claim(POOL, Wish("acme", payload={"command": ["true"]}))
-            dispatching = mooring.dispatching
-            session = await dispatching.next_session(worker, 0, executing=False)
-            assert (session.id, session.epoch, session.payload) == (claim.id, claim.epoch, {"command": ["true"]})
-            assert await dispatching.next_session(worker, 5, executing=True) is None
-            with pytest.raises(NoResult):
-                await dispatching.result(claim.id)
-            assert await dispatching.finish(worker, claim.id, claim.epoch, Result(3, "boom\x00")) is True
-            released = await mooring.desk.get(claim.id)
-            assert released.state is ClaimState.RELEASED and "exit code 3" in released.reason
-            evidence = (await dispatching.result(claim.id)).entry.evidence
-            assert (evidence["exitCode"], evidence["output"]) == (3, "boom\ufffd")
-            pod = await world.client.get(PODS, worker.name, NAMESPACE)
-            assert names.OWNER not in pod.metadata.labels
-
-    play(scenario)
+async def polling_worker(world, **spec):
+    """A pool, and the one worker that it has."""
+    mooring = await poll_pool(world, **spec)
+    return mooring, await only_worker(world, mooring)
 
 
-def test_a_report_may_be_repeated_and_the_first_one_stays():
-    async def scenario():
-        async with harbour() as world:
-            mooring = await poll_pool(world)
-            worker = await only_worker(world, mooring)
-            claim = await mooring.desk.claim(POOL, Wish("acme"))
-            await mooring.dispatching.next_session(worker, 0, executing=False)
-            await mooring.dispatching.finish(worker, claim.id, claim.epoch, Result(0, "first"))
-            await mooring.dispatching.finish(worker, claim.id, claim.epoch, Result(1, "second"))
-            record = await mooring.dispatching.result(claim.id)
-            assert record.entry.evidence["output"] == "first" and record.entry.evidence["exitCode"] == 0
-
-    play(scenario)
+async def begin_session(mooring, worker, wish):
+    """A claim whose session the worker has fetched."""
+    claim = await mooring.desk.claim(POOL, wish)
+    await mooring.dispatching.next_session(worker, 0, executing=False)
+    return claim
 
 
-def test_a_worker_that_waits_is_woken_by_a_claim_at_another_replica():
-    async def scenario():
-        async with harbour() as world:
-            mooring = await poll_pool(world)
-            other = world.start("b").mooring
-            await other.fleet.wait_synced()
-            await world.clock.sleep(6)
-            worker = await only_worker(world, mooring)
-            polling = asyncio.create_task(mooring.dispatching.next_session(worker, 30, executing=False))
-            await world.clock.sleep(7)
-            asked_at = world.clock.monotonic()
-            claim = await other.desk.claim(POOL, Wish("acme", wait=5))
-            session = await polling
-            assert session.id == claim.id and world.clock.monotonic() - asked_at < 0.5
-
-    play(scenario)
-
-
-def test_nothing_within_the_wait_is_none_and_the_wait_is_bounded():
-    async def scenario():
-        async with harbour() as world:
-            mooring = await poll_pool(world)
-            worker = await only_worker(world, mooring)
-            started = world.clock.monotonic()
-            assert await mooring.dispatching.next_session(worker, 3600, executing=False) is None
-            assert world.clock.monotonic() - started == pytest.approx(30, abs=0.1)
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_session_is_delivered_once_and_its_report_releases_the_claim(world):
+    mooring, worker = await polling_worker(world)
+    claim = await mooring.desk.claim(POOL, Wish("acme", payload={"command": ["true"]}))
+    dispatching = mooring.dispatching
+    session = await dispatching.next_session(worker, 0, executing=False)
+    assert (session.id, session.epoch, session.payload) == (claim.id, claim.epoch, {"command": ["true"]})
+    assert await dispatching.next_session(worker, 5, executing=True) is None
+    with pytest.raises(NoResult):
+        await dispatching.result(claim.id)
+    assert await dispatching.finish(worker, claim.id, claim.epoch, Result(3, "boom\x00")) is True
+    released = await mooring.desk.get(claim.id)
+    assert released.state is ClaimState.RELEASED and "exit code 3" in released.reason
+    evidence = (await dispatching.result(claim.id)).entry.evidence
+    assert (evidence["exitCode"], evidence["output"]) == (3, "boom\ufffd")
+    pod = await world.client.get(PODS, worker.name, NAMESPACE)
+    assert names.OWNER not in pod.metadata.labels
 
 
-def test_a_worker_that_polls_again_gets_its_session_on_the_new_poll_only():
-    async def scenario():
-        async with harbour() as world:
-            mooring = await poll_pool(world)
-            worker = await only_worker(world, mooring)
-            given_up = asyncio.create_task(mooring.dispatching.next_session(worker, 30, executing=False))
-            await world.clock.sleep(1)
-            current = asyncio.create_task(mooring.dispatching.next_session(worker, 30, executing=False))
-            await world.clock.sleep(1)
-            assert given_up.done() and given_up.result() is None
-            claim = await mooring.desk.claim(POOL, Wish("acme"))
-            assert (await current).id == claim.id
+@plays_in(harbour)
+async def test_a_report_may_be_repeated_and_the_first_one_stays(world):
+    mooring, worker = await polling_worker(world)
+    claim = await begin_session(mooring, worker, Wish("acme"))
+    await mooring.dispatching.finish(worker, claim.id, claim.epoch, Result(0, "first"))
+    await mooring.dispatching.finish(worker, claim.id, claim.epoch, Result(1, "second"))
+    record = await mooring.dispatching.result(claim.id)
+    assert record.entry.evidence["output"] == "first" and record.entry.evidence["exitCode"] == 0
 
-    play(scenario)
+
+@plays_in(harbour)
+async def test_a_worker_that_waits_is_woken_by_a_claim_at_another_replica(world):
+    mooring = await poll_pool(world)
+    other = world.start("b").mooring
+    await other.fleet.wait_synced()
+    await world.clock.sleep(6)
+    worker = await only_worker(world, mooring)
+    polling = asyncio.create_task(mooring.dispatching.next_session(worker, 30, executing=False))
+    await world.clock.sleep(7)
+    asked_at = world.clock.monotonic()
+    claim = await other.desk.claim(POOL, Wish("acme", wait=5))
+    session = await polling
+    assert session.id == claim.id and world.clock.monotonic() - asked_at < 0.5
+
+
+@plays_in(harbour)
+async def test_nothing_within_the_wait_is_none_and_the_wait_is_bounded(world):
+    mooring, worker = await polling_worker(world)
+    started = world.clock.monotonic()
+    assert await mooring.dispatching.next_session(worker, 3600, executing=False) is None
+    assert world.clock.monotonic() - started == pytest.approx(30, abs=0.1)
+
+
+@plays_in(harbour)
+async def test_a_worker_that_polls_again_gets_its_session_on_the_new_poll_only(world):
+    mooring, worker = await polling_worker(world)
+    given_up = asyncio.create_task(mooring.dispatching.next_session(worker, 30, executing=False))
+    await world.clock.sleep(1)
+    current = asyncio.create_task(mooring.dispatching.next_session(worker, 30, executing=False))
+    await world.clock.sleep(1)
+    assert given_up.done() and given_up.result() is None
+    claim = await mooring.desk.claim(POOL, Wish("acme"))
+    assert (await current).id == claim.id
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -149,282 +142,224 @@ def test_of_many_polls_at_once_exactly_one_gets_the_session(seed):
     play(scenario, seed)
 
 
-def test_a_replica_that_stops_sends_waiting_workers_away_without_a_session():
-    async def scenario():
-        async with harbour() as world:
-            mooring = await poll_pool(world)
-            worker = await only_worker(world, mooring)
-            polling = asyncio.create_task(mooring.dispatching.next_session(worker, 30, executing=False))
-            await world.clock.sleep(1)
-            mooring.dispatching.close()
-            with pytest.raises(Unavailable):
-                await polling
-            claim = await mooring.desk.claim(POOL, Wish("acme"))
-            with pytest.raises(Unavailable):
-                await mooring.dispatching.next_session(worker, 30, executing=False)
-            assert (await mooring.desk.get(claim.id)).delivered_epoch is None
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_replica_that_stops_sends_waiting_workers_away_without_a_session(world):
+    mooring, worker = await polling_worker(world)
+    polling = asyncio.create_task(mooring.dispatching.next_session(worker, 30, executing=False))
+    await world.clock.sleep(1)
+    mooring.dispatching.close()
+    with pytest.raises(Unavailable):
+        await polling
+    claim = await mooring.desk.claim(POOL, Wish("acme"))
+    with pytest.raises(Unavailable):
+        await mooring.dispatching.next_session(worker, 30, executing=False)
+    assert (await mooring.desk.get(claim.id)).delivered_epoch is None
 
 
-def test_tokens_that_are_not_a_workers_are_refused():
-    async def scenario():
-        async with harbour() as world:
-            mooring = await poll_pool(world)
-            identity = mooring.identity
-            pod = (await world.pods())[0].metadata.name
-            stranger = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "stranger"}}
-            spec = {"containers": [{"name": "main", "image": "worker"}]}
-            await world.client.create(PODS, {**stranger, "spec": spec}, NAMESPACE)
-            for bad in ("", "nonsense", world.sandbox.token, await token_of(world, pod, audience="vault")):
-                with pytest.raises(Unauthorized):
-                    await identity.identify(bad)
-            with pytest.raises(Forbidden):
-                await identity.identify(await token_of(world, pod, bound=False))
-            with pytest.raises(Forbidden):
-                await identity.identify(await token_of(world, "stranger"))
-            assert (await identity.identify(await token_of(world, pod))).name == pod
-
-    play(scenario)
+@plays_in(harbour)
+async def test_tokens_that_are_not_a_workers_are_refused(world):
+    mooring = await poll_pool(world)
+    identity = mooring.identity
+    pod = (await world.pods())[0].metadata.name
+    stranger = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "stranger"}}
+    spec = {"containers": [{"name": "main", "image": "worker"}]}
+    await world.client.create(PODS, {**stranger, "spec": spec}, NAMESPACE)
+    for bad in ("", "nonsense", world.sandbox.token, await token_of(world, pod, audience="vault")):
+        with pytest.raises(Unauthorized):
+            await identity.identify(bad)
+    with pytest.raises(Forbidden):
+        await identity.identify(await token_of(world, pod, bound=False))
+    with pytest.raises(Forbidden):
+        await identity.identify(await token_of(world, "stranger"))
+    assert (await identity.identify(await token_of(world, pod))).name == pod
 
 
-def test_a_good_token_is_reviewed_once_in_a_while_and_not_after_its_pod_is_gone():
-    async def scenario():
-        async with harbour() as world:
-            mooring = await poll_pool(world)
-            process = world.replicas[0].process
+@plays_in(harbour)
+async def test_a_good_token_is_reviewed_once_in_a_while_and_not_after_its_pod_is_gone(world):
+    mooring = await poll_pool(world)
+    process = world.replicas[0].process
 
-            def reviews():
-                return sum(call.path.endswith("/tokenreviews") for call in process.calls)
+    def reviews():
+        return sum(call.path.endswith("/tokenreviews") for call in process.calls)
 
-            pod = (await world.pods())[0].metadata.name
-            token = await token_of(world, pod)
-            for _ in range(5):
-                await mooring.identity.identify(token)
-            assert reviews() == 1
-            await world.clock.sleep(31)
-            await mooring.identity.identify(token)
-            assert reviews() == 2
-            await world.client.delete(PODS, pod, NAMESPACE, grace_seconds=0)
-            await world.clock.sleep(31)
-            with pytest.raises(Unauthorized):
-                await mooring.identity.identify(token)
-
-    play(scenario)
+    pod = (await world.pods())[0].metadata.name
+    token = await token_of(world, pod)
+    for _ in range(5):
+        await mooring.identity.identify(token)
+    assert reviews() == 1
+    await world.clock.sleep(31)
+    await mooring.identity.identify(token)
+    assert reviews() == 2
+    await world.client.delete(PODS, pod, NAMESPACE, grace_seconds=0)
+    await world.clock.sleep(31)
+    with pytest.raises(Unauthorized):
+        await mooring.identity.identify(token)
 
 
-def test_a_review_that_fails_is_neither_yes_nor_no():
-    async def scenario():
-        async with harbour() as world:
-            world.words = PolledActivity(world.clock)
-            rule = Rule(Refuse(), methods=frozenset({"POST"}), path=r"/tokenreviews$", nth=frozenset({1}))
-            mooring = world.start(rules=[rule]).mooring
-            await world.pool(warm=1, max=1, dispatch="Poll")
-            await world.until_idle(1)
-            token = await token_of(world, (await world.pods())[0].metadata.name)
-            with pytest.raises(KubeError):
-                await mooring.identity.identify(token)
-            await mooring.identity.identify(token)
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_review_that_fails_is_neither_yes_nor_no(world):
+    world.words = PolledActivity(world.clock)
+    rule = Rule(Refuse(), methods=frozenset({"POST"}), path=r"/tokenreviews$", nth=frozenset({1}))
+    mooring = world.start(rules=[rule]).mooring
+    await world.pool(warm=1, max=1, dispatch="Poll")
+    await world.until_idle(1)
+    token = await token_of(world, (await world.pods())[0].metadata.name)
+    with pytest.raises(KubeError):
+        await mooring.identity.identify(token)
+    await mooring.identity.identify(token)
 
 
-def test_a_draining_worker_is_told_to_exit_at_once_even_while_it_waits():
-    async def scenario():
-        async with harbour(nodes=1) as world:
-            mooring = await poll_pool(world)
-            worker = await only_worker(world, mooring)
-            polling = asyncio.create_task(mooring.dispatching.next_session(worker, 30, executing=False))
-            await world.clock.sleep(1)
-            await world.client.merge_patch(NODES, "node-1", {"spec": {"unschedulable": True}})
-            cordoned_at = world.clock.monotonic()
-            with pytest.raises(WorkerDraining, match="cordoned"):
-                await polling
-            assert world.clock.monotonic() - cordoned_at < 1
-
-    play(scenario)
+@plays_in(harbour, nodes=1)
+async def test_a_draining_worker_is_told_to_exit_at_once_even_while_it_waits(world):
+    mooring, worker = await polling_worker(world)
+    polling = asyncio.create_task(mooring.dispatching.next_session(worker, 30, executing=False))
+    await world.clock.sleep(1)
+    await world.client.merge_patch(NODES, "node-1", {"spec": {"unschedulable": True}})
+    cordoned_at = world.clock.monotonic()
+    with pytest.raises(WorkerDraining, match="cordoned"):
+        await polling
+    assert world.clock.monotonic() - cordoned_at < 1
 
 
-def test_a_session_that_is_due_is_delivered_although_the_worker_drains():
-    async def scenario():
-        async with harbour(nodes=1) as world:
-            mooring = await poll_pool(world)
-            worker = await only_worker(world, mooring)
-            claim = await mooring.desk.claim(POOL, Wish("acme"))
-            await world.client.merge_patch(NODES, "node-1", {"spec": {"unschedulable": True}})
-            await world.clock.sleep(1)
-            assert (await mooring.dispatching.next_session(worker, 0, executing=False)).id == claim.id
-            with pytest.raises(WorkerDraining):
-                await mooring.dispatching.next_session(worker, 0, executing=False)
-
-    play(scenario)
+@plays_in(harbour, nodes=1)
+async def test_a_session_that_is_due_is_delivered_although_the_worker_drains(world):
+    mooring, worker = await polling_worker(world)
+    claim = await mooring.desk.claim(POOL, Wish("acme"))
+    await world.client.merge_patch(NODES, "node-1", {"spec": {"unschedulable": True}})
+    await world.clock.sleep(1)
+    assert (await mooring.dispatching.next_session(worker, 0, executing=False)).id == claim.id
+    with pytest.raises(WorkerDraining):
+        await mooring.dispatching.next_session(worker, 0, executing=False)
 
 
-def test_a_worker_reports_only_its_own_sessions_under_their_present_epoch():
-    async def scenario():
-        async with harbour() as world:
-            mooring = await poll_pool(world, warm=2, max=2)
-            claim = await mooring.desk.claim(POOL, Wish("acme"))
-            pods = {pod.metadata.uid: pod.metadata.name for pod in await world.pods()}
-            mine = await worker_of(world, mooring, pods.pop(claim.pod_uid))
-            other = await worker_of(world, mooring, pods.popitem()[1])
-            with pytest.raises(Forbidden):
-                await mooring.dispatching.heartbeat(other, claim.id, claim.epoch)
-            with pytest.raises(Forbidden):
-                await mooring.dispatching.finish(other, claim.id, claim.epoch, Result(0, ""))
-            with pytest.raises(StaleEpoch):
-                await mooring.dispatching.heartbeat(mine, claim.id, claim.epoch - 1)
-            with pytest.raises(NotFound):
-                await mooring.dispatching.heartbeat(mine, "no-such-claim", 1)
-            before = (await mooring.desk.get(claim.id)).heartbeat_at
-            await world.clock.sleep(2)
-            assert (await mooring.dispatching.heartbeat(mine, claim.id, claim.epoch)).heartbeat_at > before
-            await mooring.desk.release(claim.id, claim.epoch)
-            with pytest.raises(Conflict):
-                await mooring.dispatching.heartbeat(mine, claim.id, claim.epoch)
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_worker_reports_only_its_own_sessions_under_their_present_epoch(world):
+    mooring = await poll_pool(world, warm=2, max=2)
+    claim = await mooring.desk.claim(POOL, Wish("acme"))
+    pods = {pod.metadata.uid: pod.metadata.name for pod in await world.pods()}
+    mine = await worker_of(world, mooring, pods.pop(claim.pod_uid))
+    other = await worker_of(world, mooring, pods.popitem()[1])
+    with pytest.raises(Forbidden):
+        await mooring.dispatching.heartbeat(other, claim.id, claim.epoch)
+    with pytest.raises(Forbidden):
+        await mooring.dispatching.finish(other, claim.id, claim.epoch, Result(0, ""))
+    with pytest.raises(StaleEpoch):
+        await mooring.dispatching.heartbeat(mine, claim.id, claim.epoch - 1)
+    with pytest.raises(NotFound):
+        await mooring.dispatching.heartbeat(mine, "no-such-claim", 1)
+    before = (await mooring.desk.get(claim.id)).heartbeat_at
+    await world.clock.sleep(2)
+    assert (await mooring.dispatching.heartbeat(mine, claim.id, claim.epoch)).heartbeat_at > before
+    await mooring.desk.release(claim.id, claim.epoch)
+    with pytest.raises(Conflict):
+        await mooring.dispatching.heartbeat(mine, claim.id, claim.epoch)
 
 
-def test_the_report_of_a_session_whose_claim_is_over_leaves_no_result():
-    async def scenario():
-        async with harbour() as world:
-            mooring = await poll_pool(world)
-            worker = await only_worker(world, mooring)
-            claim = await mooring.desk.claim(POOL, Wish("acme", ttl_seconds=5))
-            await mooring.dispatching.next_session(worker, 0, executing=False)
-            await world.clock.sleep(30)
-            assert (await mooring.desk.get(claim.id)).state is ClaimState.EXPIRED
-            with pytest.raises(Conflict):
-                await mooring.dispatching.finish(worker, claim.id, claim.epoch, Result(0, "too late"))
-            with pytest.raises(NoResult):
-                await mooring.dispatching.result(claim.id)
-
-    play(scenario)
+@plays_in(harbour)
+async def test_the_report_of_a_session_whose_claim_is_over_leaves_no_result(world):
+    mooring, worker = await polling_worker(world)
+    claim = await begin_session(mooring, worker, Wish("acme", ttl_seconds=5))
+    await world.clock.sleep(30)
+    assert (await mooring.desk.get(claim.id)).state is ClaimState.EXPIRED
+    with pytest.raises(Conflict):
+        await mooring.dispatching.finish(worker, claim.id, claim.epoch, Result(0, "too late"))
+    with pytest.raises(NoResult):
+        await mooring.dispatching.result(claim.id)
 
 
-def test_a_worker_that_is_not_reused_is_told_to_exit_and_deleted():
-    async def scenario():
-        async with harbour() as world:
-            mooring = await poll_pool(world, reuse="Never", protection={"graceSeconds": 5})
-            worker = await only_worker(world, mooring)
-            claim = await mooring.desk.claim(POOL, Wish("acme"))
-            await mooring.dispatching.next_session(worker, 0, executing=False)
-            assert await mooring.dispatching.finish(worker, claim.id, claim.epoch, Result(0, "")) is False
-            await world.clock.sleep(0.1)
-            with pytest.raises(WorkerDraining):
-                await mooring.dispatching.next_session(worker, 0, executing=False)
-            await world.until_idle(1)
-            assert worker.uid not in {pod.metadata.uid for pod in await world.pods()}
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_worker_that_is_not_reused_is_told_to_exit_and_deleted(world):
+    mooring, worker = await polling_worker(world, reuse="Never", protection={"graceSeconds": 5})
+    claim = await begin_session(mooring, worker, Wish("acme"))
+    assert await mooring.dispatching.finish(worker, claim.id, claim.epoch, Result(0, "")) is False
+    await world.clock.sleep(0.1)
+    with pytest.raises(WorkerDraining):
+        await mooring.dispatching.next_session(worker, 0, executing=False)
+    await world.until_idle(1)
+    assert worker.uid not in {pod.metadata.uid for pod in await world.pods()}
 
 
-def test_what_workers_say_is_evidence_for_a_minute_and_reaches_every_replica():
-    async def scenario():
-        async with harbour() as world:
-            mooring = await poll_pool(world)
-            mine = world.words
-            leader = world.words = PolledActivity(world.clock)
-            other = world.start("b").mooring
-            await other.fleet.wait_synced()
-            worker = await only_worker(world, mooring)
-            assert mine.executing(worker) is None
-            await mooring.dispatching.next_session(worker, 0, executing=False)
-            assert mine.executing(worker) is False and leader.executing(worker) is None
-            claim = await mooring.desk.claim(POOL, Wish("acme"))
-            await mooring.dispatching.next_session(worker, 0, executing=False)
-            assert mine.executing(worker) is True
-            await world.clock.sleep(61)
-            assert mine.executing(worker) is None
-            await mooring.dispatching.heartbeat(worker, claim.id, claim.epoch)
-            assert mine.executing(worker) is True
-            stamped = await only_worker(world, mooring)
-            assert stamped.stamp is not None
-            await mooring.dispatching.next_session(stamped, 0, executing=False)
-            await world.clock.sleep(0.1)
-            assert mine.executing(worker) is False and leader.executing(worker) is False
-
-    play(scenario)
+@plays_in(harbour)
+async def test_what_workers_say_is_evidence_for_a_minute_and_reaches_every_replica(world):
+    mooring = await poll_pool(world)
+    mine = world.words
+    leader = world.words = PolledActivity(world.clock)
+    other = world.start("b").mooring
+    await other.fleet.wait_synced()
+    worker = await only_worker(world, mooring)
+    assert mine.executing(worker) is None
+    await mooring.dispatching.next_session(worker, 0, executing=False)
+    assert mine.executing(worker) is False and leader.executing(worker) is None
+    claim = await begin_session(mooring, worker, Wish("acme"))
+    assert mine.executing(worker) is True
+    await world.clock.sleep(61)
+    assert mine.executing(worker) is None
+    await mooring.dispatching.heartbeat(worker, claim.id, claim.epoch)
+    assert mine.executing(worker) is True
+    stamped = await only_worker(world, mooring)
+    assert stamped.stamp is not None
+    await mooring.dispatching.next_session(stamped, 0, executing=False)
+    await world.clock.sleep(0.1)
+    assert mine.executing(worker) is False and leader.executing(worker) is False
 
 
 @pytest.mark.parametrize("reuse", ["Always", "Never"])
-def test_a_session_that_its_restarted_worker_forgot_is_started_over_when_it_may_be(reuse):
-    async def scenario():
-        async with harbour() as world:
-            mooring = await poll_pool(world, reuse=reuse, protection={"graceSeconds": 1})
+@plays_in(harbour)
+async def test_a_session_that_its_restarted_worker_forgot_is_started_over_when_it_may_be(world, reuse):
+    mooring, worker = await polling_worker(world, reuse=reuse, protection={"graceSeconds": 1})
+    claim = await begin_session(mooring, worker, Wish("acme", retryable=True, payload={"n": 1}))
+    await world.clock.sleep(20)
+    await mooring.dispatching.heartbeat(worker, claim.id, claim.epoch)
+    started = world.clock.monotonic()
+    session = None
+    while session is None:
+        try:
+            session = await mooring.dispatching.next_session(worker, 20, executing=False)
+        except WorkerDraining:
+            await world.clock.sleep(4)
             worker = await only_worker(world, mooring)
-            claim = await mooring.desk.claim(POOL, Wish("acme", retryable=True, payload={"n": 1}))
-            await mooring.dispatching.next_session(worker, 0, executing=False)
-            await world.clock.sleep(20)
-            await mooring.dispatching.heartbeat(worker, claim.id, claim.epoch)
-            started = world.clock.monotonic()
-            session = None
-            while session is None:
-                try:
-                    session = await mooring.dispatching.next_session(worker, 20, executing=False)
-                except WorkerDraining:
-                    await world.clock.sleep(4)
-                    worker = await only_worker(world, mooring)
-            assert 44 <= world.clock.monotonic() - started <= 50
-            assert session.id == claim.id and session.epoch > claim.epoch and session.payload == {"n": 1}
-            assert (session.pod_uid == claim.pod_uid) == (reuse == "Always")
-            with pytest.raises(StaleEpoch):
-                await mooring.dispatching.heartbeat(worker, claim.id, claim.epoch)
-            await mooring.dispatching.finish(worker, claim.id, session.epoch, Result(0, "second"))
-            assert (await mooring.dispatching.result(claim.id)).entry.evidence["output"] == "second"
-
-    play(scenario)
+    assert 44 <= world.clock.monotonic() - started <= 50
+    assert session.id == claim.id and session.epoch > claim.epoch and session.payload == {"n": 1}
+    assert (session.pod_uid == claim.pod_uid) == (reuse == "Always")
+    with pytest.raises(StaleEpoch):
+        await mooring.dispatching.heartbeat(worker, claim.id, claim.epoch)
+    await mooring.dispatching.finish(worker, claim.id, session.epoch, Result(0, "second"))
+    assert (await mooring.dispatching.result(claim.id)).entry.evidence["output"] == "second"
 
 
-def test_a_session_that_was_forgotten_and_may_not_be_repeated_is_lost_long_before_its_ttl():
-    async def scenario():
-        async with harbour() as world:
-            mooring = await poll_pool(world)
-            worker = await only_worker(world, mooring)
-            claim = await mooring.desk.claim(POOL, Wish("acme", ttl_seconds=3600))
-            await mooring.dispatching.next_session(worker, 0, executing=False)
-            for _ in range(3):
-                await mooring.dispatching.next_session(worker, 20, executing=False)
-            lost = await mooring.desk.get(claim.id)
-            assert (lost.state, lost.cause) == (ClaimState.LOST, EndCause.FORGOTTEN)
-            assert names.OWNER not in (await world.client.get(PODS, worker.name, NAMESPACE)).metadata.labels
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_session_that_was_forgotten_and_may_not_be_repeated_is_lost_long_before_its_ttl(world):
+    mooring, worker = await polling_worker(world)
+    claim = await begin_session(mooring, worker, Wish("acme", ttl_seconds=3600))
+    for _ in range(3):
+        await mooring.dispatching.next_session(worker, 20, executing=False)
+    lost = await mooring.desk.get(claim.id)
+    assert (lost.state, lost.cause) == (ClaimState.LOST, EndCause.FORGOTTEN)
+    assert names.OWNER not in (await world.client.get(PODS, worker.name, NAMESPACE)).metadata.labels
 
 
-def test_a_session_that_is_kept_alive_or_worked_on_is_never_taken_for_forgotten():
-    async def scenario():
-        async with harbour() as world:
-            mooring = await poll_pool(world)
-            worker = await only_worker(world, mooring)
-            claim = await mooring.desk.claim(POOL, Wish("acme", ttl_seconds=3600, retryable=True))
-            await mooring.dispatching.next_session(worker, 0, executing=False)
-            for _ in range(6):
-                await mooring.dispatching.next_session(worker, 20, executing=True)
-            for _ in range(12):
-                await mooring.desk.heartbeat(claim.id, claim.epoch)
-                await mooring.dispatching.next_session(worker, 20, executing=False)
-            held = await mooring.desk.get(claim.id)
-            assert held.state is ClaimState.RUNNING and held.epoch == claim.epoch
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_session_that_is_kept_alive_or_worked_on_is_never_taken_for_forgotten(world):
+    mooring, worker = await polling_worker(world)
+    claim = await begin_session(mooring, worker, Wish("acme", ttl_seconds=3600, retryable=True))
+    for _ in range(6):
+        await mooring.dispatching.next_session(worker, 20, executing=True)
+    for _ in range(12):
+        await mooring.desk.heartbeat(claim.id, claim.epoch)
+        await mooring.dispatching.next_session(worker, 20, executing=False)
+    held = await mooring.desk.get(claim.id)
+    assert held.state is ClaimState.RUNNING and held.epoch == claim.epoch
 
 
-def test_with_several_slots_only_the_forgotten_session_is_lost():
-    async def scenario():
-        async with harbour() as world:
-            mooring = await poll_pool(world, slots=2)
-            worker = await only_worker(world, mooring)
-            forgotten = await mooring.desk.claim(POOL, Wish("acme", ttl_seconds=3600))
-            await mooring.dispatching.next_session(worker, 0, executing=False)
-            kept = await mooring.desk.claim(POOL, Wish("globex", ttl_seconds=3600))
-            for _ in range(4):
-                await mooring.desk.heartbeat(kept.id, kept.epoch)
-                await mooring.dispatching.next_session(worker, 20, executing=False)
-            assert (await mooring.desk.get(forgotten.id)).state is ClaimState.LOST
-            assert (await mooring.desk.get(kept.id)).state is ClaimState.RUNNING
-            pod = await world.client.get(PODS, worker.name, NAMESPACE)
-            assert pod.metadata.annotations[names.CLAIM] == kept.id
-
-    play(scenario)
+@plays_in(harbour)
+async def test_with_several_slots_only_the_forgotten_session_is_lost(world):
+    mooring, worker = await polling_worker(world, slots=2)
+    forgotten = await begin_session(mooring, worker, Wish("acme", ttl_seconds=3600))
+    kept = await mooring.desk.claim(POOL, Wish("globex", ttl_seconds=3600))
+    for _ in range(4):
+        await mooring.desk.heartbeat(kept.id, kept.epoch)
+        await mooring.dispatching.next_session(worker, 20, executing=False)
+    assert (await mooring.desk.get(forgotten.id)).state is ClaimState.LOST
+    assert (await mooring.desk.get(kept.id)).state is ClaimState.RUNNING
+    pod = await world.client.get(PODS, worker.name, NAMESPACE)
+    assert pod.metadata.annotations[names.CLAIM] == kept.id

@@ -13,7 +13,7 @@ from mooring.model import names
 from mooring.model.claim import ClaimState, EndCause
 from mooring.model.wish import Wish
 from mooring.sandbox.actors.runtime.script import Script
-from tests.scenarios.harbour import NAMESPACE, harbour, play
+from tests.scenarios.harbour import NAMESPACE, harbour, play, plays_in
 
 POOL = f"{NAMESPACE}/linux"
 HEALTH = {"port": 8000}
@@ -35,55 +35,47 @@ async def settle(world, idle, **spec):
     await world.clock.sleep(5)
 
 
-def test_an_idle_worker_that_stops_answering_is_not_handed_out_and_replaced_within_seconds():
-    async def scenario():
-        async with harbour() as world:
-            replica = world.start()
-            await settle(world, 4, protection={"graceSeconds": 1})
-            dead = next(pod for pod in await world.pods())
-            world.doctor.answers[dead.status.pod_ip] = REFUSED
+@plays_in(harbour)
+async def test_an_idle_worker_that_stops_answering_is_not_handed_out_and_replaced_within_seconds(world):
+    replica = world.start()
+    await settle(world, 4, protection={"graceSeconds": 1})
+    dead = next(pod for pod in await world.pods())
+    world.doctor.answers[dead.status.pod_ip] = REFUSED
 
-            async def lost() -> bool:
-                return (await workers(replica))[dead.metadata.name].state == "lost"
+    async def lost() -> bool:
+        return (await workers(replica))[dead.metadata.name].state == "lost"
 
-            assert await world.until(lost, 20, "the worker is lost") <= 8
-            found = (await workers(replica))[dead.metadata.name]
-            assert found.reason == "3 health checks failed: connection refused"
-            claims = [await replica.mooring.desk.claim(POOL, Wish(f"owner-{n}")) for n in range(3)]
-            assert dead.metadata.uid not in {claim.pod_uid for claim in claims}
+    assert await world.until(lost, 20, "the worker is lost") <= 8
+    found = (await workers(replica))[dead.metadata.name]
+    assert found.reason == "3 health checks failed: connection refused"
+    claims = [await replica.mooring.desk.claim(POOL, Wish(f"owner-{n}")) for n in range(3)]
+    assert dead.metadata.uid not in {claim.pod_uid for claim in claims}
 
-            async def replaced() -> bool:
-                pods = await world.pods()
-                return (
-                    all(pod.metadata.uid != dead.metadata.uid for pod in pods) and sum(pod.ready for pod in pods) >= 4
-                )
+    async def replaced() -> bool:
+        pods = await world.pods()
+        return all(pod.metadata.uid != dead.metadata.uid for pod in pods) and sum(pod.ready for pod in pods) >= 4
 
-            assert await world.until(replaced, 30, "it is replaced") <= 15
-            page = await replica.mooring.reading.audit(AuditFilter(uid=dead.metadata.uid), 10, None)
-            (deletion,) = page.items  # confirmed a tick later, when one more check may have failed
-            assert deletion.entry.reason.endswith("health checks failed: connection refused")
-
-    play(scenario)
+    assert await world.until(replaced, 30, "it is replaced") <= 15
+    page = await replica.mooring.reading.audit(AuditFilter(uid=dead.metadata.uid), 10, None)
+    (deletion,) = page.items  # confirmed a tick later, when one more check may have failed
+    assert deletion.entry.reason.endswith("health checks failed: connection refused")
 
 
 @pytest.mark.parametrize("answer", [REFUSED, SILENT], ids=["refused", "silent"])
-def test_a_busy_worker_on_a_tainted_node_outlives_any_number_of_failed_checks(answer):
-    async def scenario():
-        async with harbour() as world:
-            replica = world.start()
-            await settle(world, 4)
-            claim = await replica.mooring.desk.claim(POOL, Wish("acme", ttl_seconds=3600))
-            pod = await world.client.get(PODS, claim.pod_name, NAMESPACE)
-            taint = {"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}
-            await world.client.merge_patch(NODES, pod.spec.node_name, {"spec": {"taints": [taint]}})
-            world.doctor.answers[pod.status.pod_ip] = answer
-            await world.clock.sleep(600)
-            assert (await workers(replica))[claim.pod_name].state == "draining"
-            assert (await replica.mooring.desk.get(claim.id)).state is ClaimState.RUNNING
-            kept = await world.client.get(PODS, claim.pod_name, NAMESPACE)
-            assert kept.metadata.uid == claim.pod_uid and not kept.terminating
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_busy_worker_on_a_tainted_node_outlives_any_number_of_failed_checks(world, answer):
+    replica = world.start()
+    await settle(world, 4)
+    claim = await replica.mooring.desk.claim(POOL, Wish("acme", ttl_seconds=3600))
+    pod = await world.client.get(PODS, claim.pod_name, NAMESPACE)
+    taint = {"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}
+    await world.client.merge_patch(NODES, pod.spec.node_name, {"spec": {"taints": [taint]}})
+    world.doctor.answers[pod.status.pod_ip] = answer
+    await world.clock.sleep(600)
+    assert (await workers(replica))[claim.pod_name].state == "draining"
+    assert (await replica.mooring.desk.get(claim.id)).state is ClaimState.RUNNING
+    kept = await world.client.get(PODS, claim.pod_name, NAMESPACE)
+    assert kept.metadata.uid == claim.pod_uid and not kept.terminating
 
 
 def test_a_busy_worker_that_terminates_drains_on_though_it_does_not_answer():
@@ -107,22 +99,19 @@ def test_a_busy_worker_that_terminates_drains_on_though_it_does_not_answer():
     play(scenario)
 
 
-def test_a_busy_worker_that_only_fails_its_checks_keeps_its_claim_and_gets_no_further_session():
-    async def scenario():
-        async with harbour() as world:
-            replica = world.start()
-            await settle(world, 2, slots=2)
-            claim = await replica.mooring.desk.claim(POOL, Wish("acme", ttl_seconds=3600))
-            pod = await world.client.get(PODS, claim.pod_name, NAMESPACE)
-            world.doctor.answers[pod.status.pod_ip] = SILENT
-            await world.clock.sleep(300)
-            others = [await replica.mooring.desk.claim(POOL, Wish(f"o-{n}")) for n in range(2)]
-            assert claim.pod_uid not in {other.pod_uid for other in others}
-            found = (await workers(replica))[claim.pod_name]
-            assert found.state == "busy" and "it may still work" in found.reason
-            assert (await replica.mooring.desk.get(claim.id)).state is ClaimState.RUNNING
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_busy_worker_that_only_fails_its_checks_keeps_its_claim_and_gets_no_further_session(world):
+    replica = world.start()
+    await settle(world, 2, slots=2)
+    claim = await replica.mooring.desk.claim(POOL, Wish("acme", ttl_seconds=3600))
+    pod = await world.client.get(PODS, claim.pod_name, NAMESPACE)
+    world.doctor.answers[pod.status.pod_ip] = SILENT
+    await world.clock.sleep(300)
+    others = [await replica.mooring.desk.claim(POOL, Wish(f"o-{n}")) for n in range(2)]
+    assert claim.pod_uid not in {other.pod_uid for other in others}
+    found = (await workers(replica))[claim.pod_name]
+    assert found.state == "busy" and "it may still work" in found.reason
+    assert (await replica.mooring.desk.get(claim.id)).state is ClaimState.RUNNING
 
 
 @pytest.mark.parametrize("reuse", ["Never", "Always"])
@@ -165,81 +154,69 @@ def test_a_worker_that_both_its_checks_and_its_kubelet_give_up_is_lost_with_its_
     play(scenario)
 
 
-def test_when_all_fail_at_once_nothing_is_killed_and_workers_are_still_handed_out():
-    async def scenario():
-        async with harbour() as world:
-            replica = world.start()
-            await settle(world, 6)
-            world.doctor.otherwise = SILENT
-            await world.clock.sleep(120)
-            assert world.witness.added == 6 and len(await world.pods()) == 6
-            assert {worker.state for worker in (await workers(replica)).values()} == {"idle"}
-            assert all("our own network" in worker.reason for worker in (await workers(replica)).values())
-            await replica.mooring.desk.claim(POOL, Wish("acme"))
-            page = await replica.mooring.reading.audit(AuditFilter(action="delete"), 10, None)
-            assert page.total == 0
-
-    play(scenario)
+@plays_in(harbour)
+async def test_when_all_fail_at_once_nothing_is_killed_and_workers_are_still_handed_out(world):
+    replica = world.start()
+    await settle(world, 6)
+    world.doctor.otherwise = SILENT
+    await world.clock.sleep(120)
+    assert world.witness.added == 6 and len(await world.pods()) == 6
+    assert {worker.state for worker in (await workers(replica)).values()} == {"idle"}
+    assert all("our own network" in worker.reason for worker in (await workers(replica)).values())
+    await replica.mooring.desk.claim(POOL, Wish("acme"))
+    page = await replica.mooring.reading.audit(AuditFilter(action="delete"), 10, None)
+    assert page.total == 0
 
 
-def test_checks_that_nobody_ever_answered_are_no_proof():
-    async def scenario():
-        async with harbour() as world:
-            replica = world.start()
-            world.doctor.otherwise = REFUSED
-            await settle(world, 1)
-            await world.clock.sleep(120)
-            assert world.witness.added == 1
-            assert "was ever answered" in (await workers(replica))["linux-0"].reason
-
-    play(scenario)
+@plays_in(harbour)
+async def test_checks_that_nobody_ever_answered_are_no_proof(world):
+    replica = world.start()
+    world.doctor.otherwise = REFUSED
+    await settle(world, 1)
+    await world.clock.sleep(120)
+    assert world.witness.added == 1
+    assert "was ever answered" in (await workers(replica))["linux-0"].reason
 
 
-def test_checks_are_spread_over_the_period_and_as_many_as_due():
-    async def scenario():
-        async with harbour(nodes=10) as world:
-            world.start()
-            await settle(world, 40)
-            world.doctor.checks.clear()
-            fullest = 0
-            for _ in range(100):
-                before = len(world.doctor.checks)
-                await world.clock.sleep(0.1)
-                fullest = max(fullest, len(world.doctor.checks) - before)
-            assert 195 <= len(world.doctor.checks) <= 205  # 40 workers, every 2 s, for 10 s
-            assert fullest <= 8
-            sleeping = [task for task in asyncio.all_tasks() if "_check" in repr(task.get_coro())]
-            assert len(sleeping) <= 1
-
-    play(scenario)
+@plays_in(harbour, nodes=10)
+async def test_checks_are_spread_over_the_period_and_as_many_as_due(world):
+    world.start()
+    await settle(world, 40)
+    world.doctor.checks.clear()
+    fullest = 0
+    for _ in range(100):
+        before = len(world.doctor.checks)
+        await world.clock.sleep(0.1)
+        fullest = max(fullest, len(world.doctor.checks) - before)
+    assert 195 <= len(world.doctor.checks) <= 205  # 40 workers, every 2 s, for 10 s
+    assert fullest <= 8
+    sleeping = [task for task in asyncio.all_tasks() if "_check" in repr(task.get_coro())]
+    assert len(sleeping) <= 1
 
 
-def test_a_word_in_the_health_check_heals_a_leaked_stamp_in_a_push_pool():
-    async def scenario():
-        async with harbour() as world:
-            world.words = PolledActivity(world.clock)
-            replica = world.start()
-            await settle(world, 3)
-            claim = await replica.mooring.desk.claim(POOL, Wish("acme", ttl_seconds=3600))
-            pod = await world.client.get(PODS, claim.pod_name, NAMESPACE)
-            address = pod.status.pod_ip
-            world.doctor.answers[address] = _saying(True)
-            await world.ledger.claims.end(
-                claim.id, claim.epoch, EndCause.RELEASED, now=world.clock.now(), reason="its replica died half way"
-            )
-            await world.clock.sleep(600)
-            assert names.OWNER in (await world.client.get(PODS, claim.pod_name, NAMESPACE)).metadata.labels
-            world.doctor.answers[address] = _saying(False)
+@plays_in(harbour)
+async def test_a_word_in_the_health_check_heals_a_leaked_stamp_in_a_push_pool(world):
+    world.words = PolledActivity(world.clock)
+    replica = world.start()
+    await settle(world, 3)
+    claim = await replica.mooring.desk.claim(POOL, Wish("acme", ttl_seconds=3600))
+    pod = await world.client.get(PODS, claim.pod_name, NAMESPACE)
+    address = pod.status.pod_ip
+    world.doctor.answers[address] = _saying(True)
+    await world.ledger.claims.end(
+        claim.id, claim.epoch, EndCause.RELEASED, now=world.clock.now(), reason="its replica died half way"
+    )
+    await world.clock.sleep(600)
+    assert names.OWNER in (await world.client.get(PODS, claim.pod_name, NAMESPACE)).metadata.labels
+    world.doctor.answers[address] = _saying(False)
 
-            async def healed() -> bool:
-                return all(
-                    other.metadata.uid != claim.pod_uid or names.OWNER not in other.metadata.labels
-                    for other in await world.pods()
-                )
+    async def healed() -> bool:
+        return all(
+            other.metadata.uid != claim.pod_uid or names.OWNER not in other.metadata.labels
+            for other in await world.pods()
+        )
 
-            await world.until(healed, 240, "the stamp is gone")
-
-    play(scenario)
+    await world.until(healed, 240, "the stamp is gone")
 
 
 def _saying(executing):

@@ -12,23 +12,20 @@ from mooring.model.names import STEP
 from mooring.model.submission import Cancel, KeyReused, job_name, scripts_name
 from mooring.sandbox.actors.runtime.script import Script
 from mooring.sandbox.faults import Answer, LoseAnswer, Rule
-from tests.scenarios.harbour import NAMESPACE, Harbour, harbour, play
+from tests.scenarios.harbour import NAMESPACE, Harbour, harbour, play, plays_in
 from tests.scenarios.submits import gate_of, jobs, read, spec, step_of, submit, until, until_phase
 
 
-def test_setup_batches_and_finalizer_run_one_after_another():
-    async def scenario() -> None:
-        async with harbour() as world:
-            replica = world.start()
-            await submit(replica, spec())
-            done = await until_phase(world, "Succeeded")
-            assert [step.name for step in done.status.steps] == ["setup", "batch-0", "batch-1", "finalizer"]
-            assert {step.phase for step in done.status.steps} == {"Succeeded"}
-            assert (done.status.jobs.total, done.status.jobs.succeeded) == (4, 4)
-            started = {step_of(job): job.metadata.creation_timestamp for job in await jobs(world)}
-            assert started["setup"] < started["batch-0"] <= started["batch-1"] < started["finalizer"]
-
-    play(scenario)
+@plays_in(harbour)
+async def test_setup_batches_and_finalizer_run_one_after_another(world):
+    replica = world.start()
+    await submit(replica, spec())
+    done = await until_phase(world, "Succeeded")
+    assert [step.name for step in done.status.steps] == ["setup", "batch-0", "batch-1", "finalizer"]
+    assert {step.phase for step in done.status.steps} == {"Succeeded"}
+    assert (done.status.jobs.total, done.status.jobs.succeeded) == (4, 4)
+    started = {step_of(job): job.metadata.creation_timestamp for job in await jobs(world)}
+    assert started["setup"] < started["batch-0"] <= started["batch-1"] < started["finalizer"]
 
 
 def _failing(step: str, code: int = 3) -> Any:
@@ -40,84 +37,69 @@ def _failing(step: str, code: int = 3) -> Any:
     return script
 
 
-def test_the_finalizer_also_runs_after_a_failed_batch_and_says_so():
-    async def scenario() -> None:
-        async with harbour(scripts=_failing("batch-1")) as world:
-            replica = world.start()
-            await submit(replica, spec(retry={"attempts": 2}))
-            done = await until_phase(world, "Failed")
-            steps = {step.name: step for step in done.status.steps}
-            assert (steps["batch-0"].phase, steps["batch-1"].phase) == ("Succeeded", "Failed")
-            assert steps["batch-1"].attempts == 2
-            assert steps["finalizer"].phase == "Succeeded" and "1 of 2 batches" in steps["finalizer"].why
-            assert "the finalizer ran after them" in done.status.message
-            failure = done.status.failure
-            assert failure is not None and failure.exit_code == 3 and failure.container == "main"
-            assert failure.pod.startswith(job_name("night-1", "batch-1"))
-            assert failure.logs[-1] == "no such database: core_nt"
-            finalizer = await world.client.get(JOBS.raw(), job_name("night-1", "finalizer"), NAMESPACE)
-            environment = finalizer["spec"]["template"]["spec"]["containers"][0]["env"]
-            assert {"name": "MOORING_FAILED_BATCHES", "value": "batch-1"} in environment
-
-    play(scenario)
+@plays_in(harbour, scripts=_failing("batch-1"))
+async def test_the_finalizer_also_runs_after_a_failed_batch_and_says_so(world):
+    replica = world.start()
+    await submit(replica, spec(retry={"attempts": 2}))
+    done = await until_phase(world, "Failed")
+    steps = {step.name: step for step in done.status.steps}
+    assert (steps["batch-0"].phase, steps["batch-1"].phase) == ("Succeeded", "Failed")
+    assert steps["batch-1"].attempts == 2
+    assert steps["finalizer"].phase == "Succeeded" and "1 of 2 batches" in steps["finalizer"].why
+    assert "the finalizer ran after them" in done.status.message
+    failure = done.status.failure
+    assert failure is not None and failure.exit_code == 3 and failure.container == "main"
+    assert failure.pod.startswith(job_name("night-1", "batch-1"))
+    assert failure.logs[-1] == "no such database: core_nt"
+    finalizer = await world.client.get(JOBS.raw(), job_name("night-1", "finalizer"), NAMESPACE)
+    environment = finalizer["spec"]["template"]["spec"]["containers"][0]["env"]
+    assert {"name": "MOORING_FAILED_BATCHES", "value": "batch-1"} in environment
 
 
-def test_after_a_failed_setup_nothing_else_is_made():
-    async def scenario() -> None:
-        async with harbour(scripts=_failing("setup")) as world:
-            replica = world.start()
-            await submit(replica, spec(retry={"attempts": 1}))
-            done = await until_phase(world, "Failed")
-            assert {step_of(job) for job in await jobs(world)} == {"setup"}
-            assert [step.phase for step in done.status.steps] == ["Failed", "Skipped", "Skipped", "Skipped"]
-
-    play(scenario)
+@plays_in(harbour, scripts=_failing("setup"))
+async def test_after_a_failed_setup_nothing_else_is_made(world):
+    replica = world.start()
+    await submit(replica, spec(retry={"attempts": 1}))
+    done = await until_phase(world, "Failed")
+    assert {step_of(job) for job in await jobs(world)} == {"setup"}
+    assert [step.phase for step in done.status.steps] == ["Failed", "Skipped", "Skipped", "Skipped"]
 
 
-def test_the_same_key_and_spec_give_the_same_submission_and_another_spec_is_refused():
-    async def scenario() -> None:
-        async with harbour() as world:
-            replica = world.start()
-            first = await submit(replica, spec())
-            again = await submit(replica, spec())
-            assert first.metadata.uid == again.metadata.uid
-            with pytest.raises(KeyReused, match="night-1"):
-                await submit(replica, spec(program="other"))
-            await until_phase(world, "Succeeded")
-            assert (await submit(replica, spec())).metadata.uid == first.metadata.uid
-            assert len(await jobs(world)) == 4
-
-    play(scenario)
+@plays_in(harbour)
+async def test_the_same_key_and_spec_give_the_same_submission_and_another_spec_is_refused(world):
+    replica = world.start()
+    first = await submit(replica, spec())
+    again = await submit(replica, spec())
+    assert first.metadata.uid == again.metadata.uid
+    with pytest.raises(KeyReused, match="night-1"):
+        await submit(replica, spec(program="other"))
+    await until_phase(world, "Succeeded")
+    assert (await submit(replica, spec())).metadata.uid == first.metadata.uid
+    assert len(await jobs(world)) == 4
 
 
-def test_a_quote_in_an_option_never_reaches_the_cluster():
-    async def scenario() -> None:
-        async with harbour() as world:
-            replica = world.start()
-            with pytest.raises(InvalidInput) as refusal:
-                await submit(replica, spec(options={"-outfmt": '7 std "staxids ssciname'}))
-            assert "spec.options[-outfmt]" in refusal.value.message and "free of" in refusal.value.fix
-            with pytest.raises(ObjectNotFound):
-                await read(world)
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_quote_in_an_option_never_reaches_the_cluster(world):
+    replica = world.start()
+    with pytest.raises(InvalidInput) as refusal:
+        await submit(replica, spec(options={"-outfmt": '7 std "staxids ssciname'}))
+    assert "spec.options[-outfmt]" in refusal.value.message and "free of" in refusal.value.fix
+    with pytest.raises(ObjectNotFound):
+        await read(world)
 
 
-def test_what_kubectl_applies_is_held_to_the_same_rules():
-    async def scenario() -> None:
-        async with harbour() as world:
-            world.start()
-            wrong = {"key": "k", "program": "search", "batches": [{"args": ["-outfmt", "7; rm"]}, {"argss": []}]}
-            await world.client.create(SUBMISSIONS, {"metadata": {"name": "by-hand"}, "spec": wrong}, NAMESPACE)
+@plays_in(harbour)
+async def test_what_kubectl_applies_is_held_to_the_same_rules(world):
+    world.start()
+    wrong = {"key": "k", "program": "search", "batches": [{"args": ["-outfmt", "7; rm"]}, {"argss": []}]}
+    await world.client.create(SUBMISSIONS, {"metadata": {"name": "by-hand"}, "spec": wrong}, NAMESPACE)
 
-            async def refused() -> bool:
-                return (await _by_hand(world)).status.phase == "Refused"
+    async def refused() -> bool:
+        return (await _by_hand(world)).status.phase == "Refused"
 
-            await until(world, refused, 30)
-            assert "argss" in (await _by_hand(world)).status.message
-            assert await jobs(world) == []
-
-    play(scenario)
+    await until(world, refused, 30)
+    assert "argss" in (await _by_hand(world)).status.message
+    assert await jobs(world) == []
 
 
 async def _by_hand(world: Harbour) -> Submission:
@@ -125,21 +107,18 @@ async def _by_hand(world: Harbour) -> Submission:
 
 
 # --- gates -----------------------------------------------------------------------------------------------------------
-def test_a_missing_config_map_refuses_and_the_next_submit_of_the_same_key_runs():
-    async def scenario() -> None:
-        async with harbour() as world:
-            replica = world.start()
-            order = spec(requires={"configMaps": ["databases"]})
-            await submit(replica, order)
-            refused = await until_phase(world, "Refused")
-            gate = gate_of(refused, "config-maps")
-            assert gate.state == "fail" and "databases" in gate.message and "kubectl create configmap" in gate.fix
-            assert await jobs(world) == []
-            await world.client.create(CONFIGMAPS, {"metadata": {"name": "databases"}}, NAMESPACE)
-            await submit(replica, order)
-            await until_phase(world, "Succeeded")
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_missing_config_map_refuses_and_the_next_submit_of_the_same_key_runs(world):
+    replica = world.start()
+    order = spec(requires={"configMaps": ["databases"]})
+    await submit(replica, order)
+    refused = await until_phase(world, "Refused")
+    gate = gate_of(refused, "config-maps")
+    assert gate.state == "fail" and "databases" in gate.message and "kubectl create configmap" in gate.fix
+    assert await jobs(world) == []
+    await world.client.create(CONFIGMAPS, {"metadata": {"name": "databases"}}, NAMESPACE)
+    await submit(replica, order)
+    await until_phase(world, "Succeeded")
 
 
 def test_a_required_config_map_that_vanishes_in_mid_run_is_told_within_one_tick_and_hangs_nothing():
@@ -164,125 +143,104 @@ def test_a_required_config_map_that_vanishes_in_mid_run_is_told_within_one_tick_
     play(scenario)
 
 
-def test_the_scripts_of_a_submission_are_made_again_when_somebody_deletes_them():
-    async def scenario() -> None:
-        async with harbour() as world:
-            replica = world.start()
-            order = spec(scripts={"split.py": "print('$(HOME)')\n"})
-            await submit(replica, order)
-            await until_phase(world, "Running")
-            await world.client.delete(CONFIGMAPS, scripts_name("night-1"), NAMESPACE)
-            await until_phase(world, "Succeeded")
-            again = await world.client.get(CONFIGMAPS, scripts_name("night-1"), NAMESPACE)
-            assert again.data == {"split.py": "print('$(HOME)')\n"}
-
-    play(scenario)
+@plays_in(harbour)
+async def test_the_scripts_of_a_submission_are_made_again_when_somebody_deletes_them(world):
+    replica = world.start()
+    order = spec(scripts={"split.py": "print('$(HOME)')\n"})
+    await submit(replica, order)
+    await until_phase(world, "Running")
+    await world.client.delete(CONFIGMAPS, scripts_name("night-1"), NAMESPACE)
+    await until_phase(world, "Succeeded")
+    again = await world.client.get(CONFIGMAPS, scripts_name("night-1"), NAMESPACE)
+    assert again.data == {"split.py": "print('$(HOME)')\n"}
 
 
-def test_a_cold_warmup_is_waited_for_or_refused_as_asked():
-    async def scenario() -> None:
-        async with harbour() as world:
-            replica = world.start()
-            body = {"metadata": {"name": "core-nt"}, "spec": {"dataset": "core_nt", "image": "fetch", "shards": 500}}
-            await world.client.create(WARMUPS, body, NAMESPACE)
-            await submit(replica, spec("patient", requires={"warmups": ["core-nt"]}))
-            await submit(replica, spec("hasty", requires={"warmups": ["core-nt"], "warmupPolicy": "Refuse"}))
-            refused = await until_phase(world, "Refused", "hasty")
-            assert "core-nt" in refused.status.message
-            waiting = await until_phase(world, "Pending", "patient")
-            assert gate_of(waiting, "warmups").state == "fail"
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_cold_warmup_is_waited_for_or_refused_as_asked(world):
+    replica = world.start()
+    body = {"metadata": {"name": "core-nt"}, "spec": {"dataset": "core_nt", "image": "fetch", "shards": 500}}
+    await world.client.create(WARMUPS, body, NAMESPACE)
+    await submit(replica, spec("patient", requires={"warmups": ["core-nt"]}))
+    await submit(replica, spec("hasty", requires={"warmups": ["core-nt"], "warmupPolicy": "Refuse"}))
+    refused = await until_phase(world, "Refused", "hasty")
+    assert "core-nt" in refused.status.message
+    waiting = await until_phase(world, "Pending", "patient")
+    assert gate_of(waiting, "warmups").state == "fail"
 
 
-def test_a_quota_without_room_refuses_before_anything_is_made():
-    async def scenario() -> None:
-        async with harbour() as world:
-            replica = world.start()
-            quota = {"metadata": {"name": "small"}, "spec": {"hard": {"count/jobs.batch": "3"}}}
-            await world.client.create(RESOURCEQUOTAS, quota, NAMESPACE)
-            await submit(replica, spec())
-            refused = await until_phase(world, "Refused")
-            assert "3 count/jobs.batch, 4 are needed" in gate_of(refused, "quota").message
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_quota_without_room_refuses_before_anything_is_made(world):
+    replica = world.start()
+    quota = {"metadata": {"name": "small"}, "spec": {"hard": {"count/jobs.batch": "3"}}}
+    await world.client.create(RESOURCEQUOTAS, quota, NAMESPACE)
+    await submit(replica, spec())
+    refused = await until_phase(world, "Refused")
+    assert "3 count/jobs.batch, 4 are needed" in gate_of(refused, "quota").message
 
 
-def test_a_gate_that_cannot_be_read_is_unknown_and_never_ok():
-    async def scenario() -> None:
-        async with harbour() as world:
-            blind = [Rule(Answer(503, "ServiceUnavailable", "etcd is away"), path="/configmaps/databases")]
-            replica = world.start(rules=blind)
-            await world.client.create(CONFIGMAPS, {"metadata": {"name": "databases"}}, NAMESPACE)
-            await submit(replica, spec(requires={"configMaps": ["databases"]}))
-            await world.clock.sleep(60)
-            waiting = await read(world)
-            assert waiting.status.phase == "Pending"
-            assert gate_of(waiting, "config-maps").state == "unknown"
-            assert await jobs(world) == []
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_gate_that_cannot_be_read_is_unknown_and_never_ok(world):
+    blind = [Rule(Answer(503, "ServiceUnavailable", "etcd is away"), path="/configmaps/databases")]
+    replica = world.start(rules=blind)
+    await world.client.create(CONFIGMAPS, {"metadata": {"name": "databases"}}, NAMESPACE)
+    await submit(replica, spec(requires={"configMaps": ["databases"]}))
+    await world.clock.sleep(60)
+    waiting = await read(world)
+    assert waiting.status.phase == "Pending"
+    assert gate_of(waiting, "config-maps").state == "unknown"
+    assert await jobs(world) == []
 
 
-def test_three_run_in_a_namespace_and_the_others_wait_in_their_order():
-    async def scenario() -> None:
-        async with harbour() as world:
-            replica = world.start()
-            keys = [f"run-{number}" for number in range(6)]
-            for key in keys:
-                await submit(replica, spec(key))
-                await world.clock.sleep(1.1)
-            ended: list[str] = []
-            most = 0
-            for _ in range(2000):
-                phases = {key: (await read(world, key)).status.phase for key in keys}
-                most = max(most, sum(phase in ("Submitting", "Running") for phase in phases.values()))
-                ended += [key for key in keys if phases[key] == "Succeeded" and key not in ended]
-                if len(ended) == 6:
-                    break
-                await world.clock.sleep(0.25)
-            assert most == 3
-            assert sorted(ended[:3]) == keys[:3] and sorted(ended[3:]) == keys[3:]
-
-    play(scenario)
+@plays_in(harbour)
+async def test_three_run_in_a_namespace_and_the_others_wait_in_their_order(world):
+    replica = world.start()
+    keys = [f"run-{number}" for number in range(6)]
+    for key in keys:
+        await submit(replica, spec(key))
+        await world.clock.sleep(1.1)
+    ended: list[str] = []
+    most = 0
+    for _ in range(2000):
+        phases = {key: (await read(world, key)).status.phase for key in keys}
+        most = max(most, sum(phase in ("Submitting", "Running") for phase in phases.values()))
+        ended += [key for key in keys if phases[key] == "Succeeded" and key not in ended]
+        if len(ended) == 6:
+            break
+        await world.clock.sleep(0.25)
+    assert most == 3
+    assert sorted(ended[:3]) == keys[:3] and sorted(ended[3:]) == keys[3:]
 
 
 # --- environment -----------------------------------------------------------------------------------------------------
-def test_the_environment_is_copied_by_prefix_and_secrets_stay_references():
-    async def scenario() -> None:
-        async with harbour() as world:
-            replica = world.start()
-            secret = {
-                "name": "STORE_KEY",
-                "valueFrom": {"secretKeyRef": {"name": "store", "key": "key", "optional": True}},
-            }
-            environment = [{"name": "STORE_URL", "value": "https://store"}, secret, {"name": "OTHER", "value": "1"}]
-            template = {
-                "metadata": {"labels": {"app": "api"}},
-                "spec": {"containers": [{"name": "api", "image": "api", "env": environment}]},
-            }
-            body = {"selector": {"matchLabels": {"app": "api"}}, "template": template}
-            await world.client.create(DEPLOYMENTS, {"metadata": {"name": "api"}, "spec": body}, NAMESPACE)
-            await world.clock.sleep(10)
-            await submit(replica, spec(inheritEnv={"deployment": "api", "prefixes": ["STORE_"]}))
-            await until_phase(world, "Succeeded")
-            job = await world.client.get(JOBS.raw(), job_name("night-1", "batch-0"), NAMESPACE)
-            copied = job["spec"]["template"]["spec"]["containers"][0]["env"]
-            assert {"name": "STORE_URL", "value": "https://store"} in copied and secret in copied
-            assert not [variable for variable in copied if variable["name"] == "OTHER"]
-
-    play(scenario)
+@plays_in(harbour)
+async def test_the_environment_is_copied_by_prefix_and_secrets_stay_references(world):
+    replica = world.start()
+    secret = {
+        "name": "STORE_KEY",
+        "valueFrom": {"secretKeyRef": {"name": "store", "key": "key", "optional": True}},
+    }
+    environment = [{"name": "STORE_URL", "value": "https://store"}, secret, {"name": "OTHER", "value": "1"}]
+    template = {
+        "metadata": {"labels": {"app": "api"}},
+        "spec": {"containers": [{"name": "api", "image": "api", "env": environment}]},
+    }
+    body = {"selector": {"matchLabels": {"app": "api"}}, "template": template}
+    await world.client.create(DEPLOYMENTS, {"metadata": {"name": "api"}, "spec": body}, NAMESPACE)
+    await world.clock.sleep(10)
+    await submit(replica, spec(inheritEnv={"deployment": "api", "prefixes": ["STORE_"]}))
+    await until_phase(world, "Succeeded")
+    job = await world.client.get(JOBS.raw(), job_name("night-1", "batch-0"), NAMESPACE)
+    copied = job["spec"]["template"]["spec"]["containers"][0]["env"]
+    assert {"name": "STORE_URL", "value": "https://store"} in copied and secret in copied
+    assert not [variable for variable in copied if variable["name"] == "OTHER"]
 
 
-def test_a_deployment_that_does_not_run_is_not_copied_from():
-    async def scenario() -> None:
-        async with harbour() as world:
-            replica = world.start()
-            await submit(replica, spec(inheritEnv={"deployment": "api", "prefixes": ["STORE_"]}))
-            refused = await until_phase(world, "Refused")
-            assert gate_of(refused, "inherit-env").message == "there is no Deployment api"
-
-    play(scenario)
+@plays_in(harbour)
+async def test_a_deployment_that_does_not_run_is_not_copied_from(world):
+    replica = world.start()
+    await submit(replica, spec(inheritEnv={"deployment": "api", "prefixes": ["STORE_"]}))
+    refused = await until_phase(world, "Refused")
+    assert gate_of(refused, "inherit-env").message == "there is no Deployment api"
 
 
 # --- trouble ---------------------------------------------------------------------------------------------------------
@@ -295,40 +253,19 @@ TROUBLE = {
 
 
 @pytest.mark.parametrize("trouble", TROUBLE.values(), ids=TROUBLE.keys())
-def test_every_job_is_made_once_when(trouble: Any):
-    async def scenario() -> None:
-        async with harbour() as world:
-            # Every second create of a Job or a Submission goes wrong.
-            odd = frozenset(range(1, 60, 2))
-            rules = [
-                Rule(trouble, methods=frozenset({"POST"}), resource="jobs", nth=odd),
-                Rule(trouble, methods=frozenset({"POST"}), resource="submissions", nth=odd),
-            ]
-            replica = world.start(rules=rules)
-            await submit(replica, spec())
-            await until_phase(world, "Succeeded")
-            assert sorted(step_of(job) for job in await jobs(world)) == ["batch-0", "batch-1", "finalizer", "setup"]
-            assert all(job.status.succeeded == 1 for job in await jobs(world))
-
-    play(scenario)
-
-
-def test_a_result_that_was_written_down_survives_the_loss_of_its_job():
-    async def scenario() -> None:
-        async with harbour(scripts=_slow_batches) as world:
-            replica = world.start()
-            await submit(replica, spec())
-
-            async def set_up() -> bool:
-                steps = (await read(world)).status.steps
-                return bool(steps) and steps[0].phase == "Succeeded"
-
-            await until(world, set_up, 60)
-            await world.client.delete(JOBS, job_name("night-1", "setup"), NAMESPACE, propagation="Background")
-            await until_phase(world, "Succeeded")
-            assert {step_of(job) for job in await jobs(world)} == {"batch-0", "batch-1", "finalizer"}
-
-    play(scenario)
+@plays_in(harbour)
+async def test_every_job_is_made_once_when(world, trouble: Any):
+    # Every second create of a Job or a Submission goes wrong.
+    odd = frozenset(range(1, 60, 2))
+    rules = [
+        Rule(trouble, methods=frozenset({"POST"}), resource="jobs", nth=odd),
+        Rule(trouble, methods=frozenset({"POST"}), resource="submissions", nth=odd),
+    ]
+    replica = world.start(rules=rules)
+    await submit(replica, spec())
+    await until_phase(world, "Succeeded")
+    assert sorted(step_of(job) for job in await jobs(world)) == ["batch-0", "batch-1", "finalizer", "setup"]
+    assert all(job.status.succeeded == 1 for job in await jobs(world))
 
 
 def _slow_batches(run: Any) -> Script | None:
@@ -336,41 +273,50 @@ def _slow_batches(run: Any) -> Script | None:
     return Script(run_seconds=20) if slow else None
 
 
+@plays_in(harbour, scripts=_slow_batches)
+async def test_a_result_that_was_written_down_survives_the_loss_of_its_job(world):
+    replica = world.start()
+    await submit(replica, spec())
+
+    async def set_up() -> bool:
+        steps = (await read(world)).status.steps
+        return bool(steps) and steps[0].phase == "Succeeded"
+
+    await until(world, set_up, 60)
+    await world.client.delete(JOBS, job_name("night-1", "setup"), NAMESPACE, propagation="Background")
+    await until_phase(world, "Succeeded")
+    assert {step_of(job) for job in await jobs(world)} == {"batch-0", "batch-1", "finalizer"}
+
+
 @pytest.mark.parametrize("finalize", [True, False])
-def test_cancel_deletes_what_runs_and_runs_the_finalizer_if_asked(finalize: bool):
-    async def scenario() -> None:
-        async with harbour(scripts=_slow_batches) as world:
-            replica = world.start()
-            await submit(replica, spec())
-            desk = replica.mooring.submissions.desk
+@plays_in(harbour, scripts=_slow_batches)
+async def test_cancel_deletes_what_runs_and_runs_the_finalizer_if_asked(world, finalize: bool):
+    replica = world.start()
+    await submit(replica, spec())
+    desk = replica.mooring.submissions.desk
 
-            async def batches_run() -> bool:
-                return [step.phase for step in (await read(world)).status.steps][1:3] == ["Running", "Running"]
+    async def batches_run() -> bool:
+        return [step.phase for step in (await read(world)).status.steps][1:3] == ["Running", "Running"]
 
-            await until(world, batches_run, 60)
-            name = (await read(world)).metadata.name
-            await desk.cancel(NAMESPACE, name, Cancel("ann", "wrong database", finalize))
-            ended = await until_phase(world, "Failed")
-            phases = [step.phase for step in ended.status.steps]
-            assert phases == ["Succeeded", "Cancelled", "Cancelled", "Succeeded" if finalize else "Cancelled"]
-            assert "cancelled by ann" in ended.status.message
-            left = {step_of(job) for job in await jobs(world)}
-            assert left == ({"setup", "finalizer"} if finalize else {"setup"})
-            with pytest.raises(Conflict, match="already"):
-                await desk.cancel(NAMESPACE, name, Cancel("ann"))
-
-    play(scenario)
+    await until(world, batches_run, 60)
+    name = (await read(world)).metadata.name
+    await desk.cancel(NAMESPACE, name, Cancel("ann", "wrong database", finalize))
+    ended = await until_phase(world, "Failed")
+    phases = [step.phase for step in ended.status.steps]
+    assert phases == ["Succeeded", "Cancelled", "Cancelled", "Succeeded" if finalize else "Cancelled"]
+    assert "cancelled by ann" in ended.status.message
+    left = {step_of(job) for job in await jobs(world)}
+    assert left == ({"setup", "finalizer"} if finalize else {"setup"})
+    with pytest.raises(Conflict, match="already"):
+        await desk.cancel(NAMESPACE, name, Cancel("ann"))
 
 
-def test_an_ended_submission_is_quiet():
-    async def scenario() -> None:
-        async with harbour() as world:
-            replica = world.start()
-            await submit(replica, spec())
-            await until_phase(world, "Succeeded")
-            await world.clock.sleep(5)
-            before = replica.transport.mutations
-            await world.clock.sleep(600)
-            assert replica.transport.mutations == before
-
-    play(scenario)
+@plays_in(harbour)
+async def test_an_ended_submission_is_quiet(world):
+    replica = world.start()
+    await submit(replica, spec())
+    await until_phase(world, "Succeeded")
+    await world.clock.sleep(5)
+    before = replica.transport.mutations
+    await world.clock.sleep(600)
+    assert replica.transport.mutations == before

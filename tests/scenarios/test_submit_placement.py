@@ -6,7 +6,7 @@ from mooring.kube.resources import JOBS, NODES, WARMUPS
 from mooring.model.names import NODE_UID
 from mooring.model.submission import job_name
 from mooring.sandbox.actors.runtime.script import Script
-from tests.scenarios.harbour import NAMESPACE, Harbour, harbour, play
+from tests.scenarios.harbour import NAMESPACE, Harbour, harbour, play, plays_in
 from tests.scenarios.submits import read, spec, submit, until, until_phase
 
 ORDER = spec(
@@ -28,21 +28,18 @@ async def _warm(world: Harbour) -> None:
     await until(world, ready, 300)
 
 
-def test_every_batch_runs_on_the_node_that_holds_its_shard():
-    async def scenario() -> None:
-        async with harbour() as world:
-            replica = world.start()
-            await _warm(world)
-            await submit(replica, ORDER)
-            await until_phase(world, "Succeeded")
-            warm = (await world.client.get(WARMUPS, "core-nt", NAMESPACE)).status.shards
-            homes = {shard.shard: (shard.node, shard.node_uid) for shard in warm}
-            pods = {pod.metadata.labels.get("mooring.dev/step"): pod.spec.node_name for pod in await world.pods()}
-            assert (pods["q0"], pods["q1"]) == (homes[0][0], homes[1][0])
-            job = await world.client.get(JOBS, job_name("night-1", "q0"), NAMESPACE)
-            assert job.metadata.annotations[NODE_UID] == homes[0][1]
-
-    play(scenario)
+@plays_in(harbour)
+async def test_every_batch_runs_on_the_node_that_holds_its_shard(world):
+    replica = world.start()
+    await _warm(world)
+    await submit(replica, ORDER)
+    await until_phase(world, "Succeeded")
+    warm = (await world.client.get(WARMUPS, "core-nt", NAMESPACE)).status.shards
+    homes = {shard.shard: (shard.node, shard.node_uid) for shard in warm}
+    pods = {pod.metadata.labels.get("mooring.dev/step"): pod.spec.node_name for pod in await world.pods()}
+    assert (pods["q0"], pods["q1"]) == (homes[0][0], homes[1][0])
+    job = await world.client.get(JOBS, job_name("night-1", "q0"), NAMESPACE)
+    assert job.metadata.annotations[NODE_UID] == homes[0][1]
 
 
 def test_a_batch_whose_node_is_lost_before_it_runs_is_made_again_where_the_shard_is_warm_now():

@@ -6,7 +6,7 @@ from mooring.kube.resources import JOBS
 from mooring.model import names
 from mooring.sandbox.faults import Answer, Crash, LagEvents, LoseAnswer, Rule
 from tests.scenarios.datasets import World, dataset_world
-from tests.scenarios.harbour import NAMESPACE, play
+from tests.scenarios.harbour import NAMESPACE, play, plays_in
 
 WRITES = frozenset({"POST", "PATCH", "DELETE"})
 MOST_WRITES = 24  # more than the story has
@@ -85,26 +85,23 @@ def test_a_delete_that_fails_is_told_as_partial_and_tried_again():
     play(scenario)
 
 
-def test_jobs_of_an_older_tool_are_healed_when_their_nodes_are_gone():
-    async def scenario():
-        async with dataset_world(3) as world:
+@plays_in(dataset_world, 3)
+async def test_jobs_of_an_older_tool_are_healed_when_their_nodes_are_gone(world):
 
-            async def older_job(name: str, **pod: object) -> None:
-                container = {"name": "main", "image": "old"}
-                template = {"spec": {"containers": [container], "restartPolicy": "Never", **pod}}
-                meta = {"name": name, "labels": {names.DATASET: "core_nt"}}
-                body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": {"template": template}}
-                await world.stage.client.create(JOBS, body, NAMESPACE)
+    async def older_job(name: str, **pod: object) -> None:
+        container = {"name": "main", "image": "old"}
+        template = {"spec": {"containers": [container], "restartPolicy": "Never", **pod}}
+        meta = {"name": name, "labels": {names.DATASET: "core_nt"}}
+        body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": {"template": template}}
+        await world.stage.client.create(JOBS, body, NAMESPACE)
 
-            await older_job("old-gone", nodeName="node-long-gone")
-            await older_job("old-hostname", nodeSelector={"kubernetes.io/hostname": "node-long-gone"})
-            await older_job("old-live", nodeSelector={"kubernetes.io/hostname": "node-1"})
-            await older_job("old-unpinned")
-            await world.warmup(shards=3, propagationSeconds=0)
-            await world.until("Ready", within=120)
-            await world.stage.clock.sleep(30)
-            left = {job.metadata.name for job in await world.jobs()}
-            assert {name for name in left if name.startswith("old-")} == {"old-live", "old-unpinned"}
-            assert (await world.status())["release"]["deleted"] == ["old-gone", "old-hostname"]
-
-    play(scenario)
+    await older_job("old-gone", nodeName="node-long-gone")
+    await older_job("old-hostname", nodeSelector={"kubernetes.io/hostname": "node-long-gone"})
+    await older_job("old-live", nodeSelector={"kubernetes.io/hostname": "node-1"})
+    await older_job("old-unpinned")
+    await world.warmup(shards=3, propagationSeconds=0)
+    await world.until("Ready", within=120)
+    await world.stage.clock.sleep(30)
+    left = {job.metadata.name for job in await world.jobs()}
+    assert {name for name in left if name.startswith("old-")} == {"old-live", "old-unpinned"}
+    assert (await world.status())["release"]["deleted"] == ["old-gone", "old-hostname"]

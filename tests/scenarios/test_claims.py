@@ -6,7 +6,9 @@ import pytest
 
 from mooring.control.claiming.desk import NoIdleWorker, UnknownPool, WaitTimedOut
 from mooring.control.claiming.minting import MintFailed
+from mooring.kube.errors import ServerFailed
 from mooring.kube.resources import NODES, PODS
+from mooring.ledger.records import ClaimFilter
 from mooring.model import names
 from mooring.model.claim import ClaimState, KeyReused, LimitReached
 from mooring.model.errors import InvalidInput, StaleEpoch
@@ -197,6 +199,21 @@ async def test_a_worker_whose_node_was_cordoned_a_moment_ago_is_passed_over(worl
     claims = [await replica.mooring.desk.claim(POOL, Wish("acme", wait=30)) for _ in range(2)]
     pods = {pod.metadata.uid: pod for pod in await world.pods()}
     assert {pods[claim.pod_uid].spec.node_name for claim in claims} == {"node-2"}
+
+
+@plays_in(harbour)
+async def test_a_claim_whose_second_worker_cannot_be_stamped_either_fails_at_once_under_its_new_epoch(world):
+    stamps = {"methods": frozenset({"PATCH"}), "path": r"/pods/[^/]+$"}
+    gone = Rule(Answer(404, "NotFound", "gone"), **stamps, nth=frozenset({1}))
+    broken = Rule(Answer(500, "InternalError", "no"), **stamps, nth=frozenset({2, 3, 4}))
+    replica = world.start(rules=[gone, broken])
+    await world.pool(warm=2, max=2, reuse="Always")
+    await world.until_idle(2)
+    with pytest.raises(ServerFailed):
+        await replica.mooring.desk.claim(POOL, Wish("acme"))
+    (claim,) = (await world.ledger.claims.list(ClaimFilter())).items
+    assert (claim.state, claim.previous_epoch is not None) == (ClaimState.FAILED, True)
+    await world.until_idle(2)
 
 
 @plays_in(harbour)

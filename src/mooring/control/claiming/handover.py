@@ -78,10 +78,10 @@ class Handover:
 
     async def _carry(self, pool: Pool, claim: Claim, place: Place) -> Claim:
         self._ready.hold(place, claim.id)
+        claim, place = await self._stamp(pool, claim, place)
         try:
-            claim, place = await self._stamp(pool, claim, place)
             payload = await self._minter.mint(pool, claim)
-        except (KubeError, MintFailed) as error:
+        except MintFailed as error:
             # A healthy worker rejoins the pool at once: no reaper, no respawn (leaked-stamps).
             await self._fail(claim, place, error.message)
             raise
@@ -116,12 +116,17 @@ class Handover:
 
     async def _stamp(self, pool: Pool, claim: Claim, place: Place) -> tuple[Claim, Place]:
         while True:
-            stamped = await self._stamper.stamp(claim, place)
-            if stamped is Stamped.GOOD:
-                return claim, place
-            log.info("worker passed over", claim=claim.id, worker=place.worker.name, because=stamped.value)
-            if stamped is Stamped.DOOMED:
-                await self._stamper.unstamp(place.worker.namespace, place.worker.name, place.worker.uid, claim.epoch)
+            worker = place.worker
+            try:
+                stamped = await self._stamper.stamp(claim, place)
+                if stamped is Stamped.GOOD:
+                    return claim, place
+                log.info("worker passed over", claim=claim.id, worker=worker.name, because=stamped.value)
+                if stamped is Stamped.DOOMED:
+                    await self._stamper.unstamp(worker.namespace, worker.name, worker.uid, claim.epoch)
+            except KubeError as error:
+                await self._fail(claim, place, error.message)
+                raise
             claim, place = await self._move(pool, claim)
 
     async def _move(self, pool: Pool, claim: Claim) -> tuple[Claim, Place]:

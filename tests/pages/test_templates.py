@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from mooring.api.inspections import Moment, SessionReading, WorkerDetail
+from mooring.api.inspections import InspectedNode, Moment, SessionReading, WorkerDetail
 from mooring.api.readmodels import AuditItems, AuditReading, ServiceReading
 from mooring.dashboard.service_views import DocsPage, ServicesPage
 from mooring.dashboard.views import FleetPage, Selection, render
@@ -16,7 +16,7 @@ from mooring.model.openapi import read_document
 from mooring.model.service import ServiceSpec, ServiceStatus
 from mooring.model.why import Condition, Why
 from mooring.planning.drain_check import ClaimAtStake, DrainCheck, DrainVerdict, Fate, Sudden
-from tests.pages.readings import NOON, node, pool, worker
+from tests.pages.readings import NOON, pool, worker
 
 HOSTILE = "<script>alert('x')</script>\x1b[31m\n\"'&"
 ESCAPED = "&lt;script&gt;"
@@ -128,19 +128,19 @@ def detail(**changes: Any) -> WorkerDetail:
 
 
 def test_what_a_worker_s_page_holds_is_shown_as_text():
-    html = piece("worker.html", detail=detail(), now=NOON, here="fleet-detail")
+    html = piece("worker.html", detail=detail(), now=NOON, subject="runners/linux-0", here="worker")
     assert "<script>" not in html and html.count(ESCAPED) >= 8
     assert 'href="/nodes/work-01"' in html
 
 
 def test_a_worker_s_page_tells_the_time_its_protection_has_left():
     kept = worker(state="busy", protected=True, protected_until=NOON + timedelta(minutes=52))
-    html = piece("worker.html", detail=detail(worker=kept), now=NOON, here="fleet-detail")
+    html = piece("worker.html", detail=detail(worker=kept), now=NOON, here="worker")
     assert "(52 min left)" in html
 
 
 def test_a_worker_s_page_says_what_it_cannot_know():
-    html = piece("worker.html", detail=detail(history=False, health=None), now=NOON, here="fleet-detail")
+    html = piece("worker.html", detail=detail(history=False, health=None), now=NOON, here="worker")
     assert "ledger cannot be read" in html and "Not checked" in html
 
 
@@ -153,9 +153,15 @@ def test_a_node_s_page_says_what_its_going_would_mean(verdict: str, shown: str):
     check = DrainCheck(
         "work-01", "uid", DrainVerdict(verdict), HOSTILE, HOSTILE, "", NOON, (stake,), (), (), Sudden(1, 0)
     )
-    html = piece("node.html", check=check, node=node(), workers=[worker()], now=NOON, here="fleet-detail")
+    html = piece("node.html", look=InspectedNode(True, check, [worker()]), now=NOON, subject="work-01", here="node")
     assert shown in html and "<script>" not in html and "75 s" in html
     assert 'href="/workers/runners/linux-0"' in html
+
+
+@pytest.mark.parametrize("page", ["worker", "node"])
+def test_what_is_gone_is_named_as_text(page: str):
+    html = piece("_gone.html", kind=page, subject=HOSTILE, name=HOSTILE)
+    assert "any more" in html and "<script" not in html and ESCAPED in html and "?q=%3Cscript" in html
 
 
 def test_what_a_service_and_its_document_say_is_shown_as_text():

@@ -7,7 +7,7 @@ from litestar import get
 from litestar.types import ControllerRouterHandler
 
 from mooring.api.readmodels import AuditReading, WorkerReading, read_act
-from mooring.control.inspection import InspectedWorker, Inspection
+from mooring.control.inspection import InspectedNode, InspectedWorker, Inspection
 from mooring.model.claim import Claim
 from mooring.model.health import WorkerHealth
 from mooring.planning.drain_check import ClaimAtStake, DrainCheck, Fate
@@ -16,6 +16,7 @@ __all__ = [
     "ClaimAtStake",
     "DrainCheck",
     "Fate",
+    "InspectedNode",
     "Inspection",
     "Moment",
     "SessionReading",
@@ -91,9 +92,13 @@ def _timeline(found: InspectedWorker, sessions: list[SessionReading], acts: list
     return sorted(moments, key=lambda moment: moment.at, reverse=True)
 
 
-async def read_worker(inspection: Inspection, namespace: str, name: str) -> WorkerDetail:
-    """A worker as its page and its route show it."""
-    found = await inspection.worker(namespace, name)
+async def read_worker(
+    inspection: Inspection, namespace: str, name: str, history_age: float = 0.0
+) -> WorkerDetail | None:
+    """A worker as its page and its route show it, its history at most so many seconds old; None when it is gone."""
+    found = await inspection.worker(namespace, name, history_age)
+    if found is None:
+        return None
     sessions = [_session(claim) for claim in found.claims]
     acts = [read_act(record) for record in found.acts]
     return WorkerDetail(found.worker, found.health, sessions, acts, _timeline(found, sessions, acts), found.history)
@@ -102,7 +107,10 @@ async def read_worker(inspection: Inspection, namespace: str, name: str) -> Work
 @get("/v1/workers/{namespace:str}/{name:str}", tags=["workers"], summary="One worker with its history")
 async def get_worker(inspection: Inspection, namespace: str, name: str) -> WorkerDetail:
     """State and why, health checks, sessions, acts and a timeline, newest first; 404 names the one that was meant."""
-    return await read_worker(inspection, namespace, name)
+    detail = await read_worker(inspection, namespace, name)
+    if detail is None:
+        raise inspection.no_worker(namespace, name)
+    return detail
 
 
 @get("/v1/drain-check/{node:str}", tags=["nodes"], summary="What would happen if a node went now")

@@ -6,8 +6,10 @@ from typing import Any
 
 import msgspec
 
+from mooring.clock import Clock
 from mooring.control.doctor import Doctor
 from mooring.control.explaining import Explainer
+from mooring.control.inspection import Inspection
 from mooring.control.reading import InvariantReading, NodeReading, PoolReading, ReadSide, WorkerReading
 from mooring.control.serving.reading import DocumentUnavailable, ServiceReading, ServiceReadSide
 from mooring.control.submitting.reading import SubmissionDetail, SubmissionReading, SubmissionReadSide, read_detail
@@ -60,12 +62,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """Every read side there is; pages take what they show."""
+    """Every read side there is, and the time; pages take what they show."""
 
     fleet: ReadSide
     services: ServiceReadSide
     warmups: WarmupReadSide
     submissions: SubmissionReadSide
+    inspection: Inspection
+    clock: Clock
 
 
 class AuditReading(msgspec.Struct, frozen=True, rename="camel"):

@@ -17,6 +17,7 @@ from mooring.api.hosting import HttpHost
 from mooring.api.readmodels import Readings
 from mooring.api.server import ApiParts, build_api
 from mooring.app import Mooring, Surroundings
+from mooring.clock import Clock
 from mooring.dashboard.live import LiveViews
 from mooring.dashboard.pages import build_pages
 from mooring.model.timeouts import Timeouts
@@ -87,6 +88,18 @@ def api_parts(mooring: Mooring, given: Surroundings, hub: EventHub, access: Acce
     )
 
 
+def page_readings(mooring: Mooring, clock: Clock) -> Readings:
+    """What live pages are made of."""
+    return Readings(
+        fleet=mooring.reading,
+        services=mooring.services.reading,
+        warmups=mooring.warming.reading,
+        submissions=mooring.submissions.reading,
+        inspection=mooring.inspection,
+        clock=clock,
+    )
+
+
 async def run_process(
     given: Surroundings,
     access: Access,
@@ -99,8 +112,7 @@ async def run_process(
     mooring = Mooring(given, timeouts)
     hub = EventHub(given.clock)
     mooring.subscribe(hub.publish)
-    readings = Readings(mooring.reading, mooring.services.reading, mooring.warming.reading, mooring.submissions.reading)
-    live = LiveViews(hub, readings)
+    live = LiveViews(hub, page_readings(mooring, given.clock))
     parts = api_parts(mooring, given, hub, access)
     host = HttpHost(build_api(parts, build_pages(live)), listener)
     async with asyncio.TaskGroup() as group:

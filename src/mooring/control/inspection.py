@@ -7,18 +7,17 @@ from difflib import get_close_matches
 from mooring.clock import Clock
 from mooring.control.fleet import Fleet
 from mooring.control.health import HealthChecks
+from mooring.control.history import Histories
 from mooring.control.reading import ReadSide, WorkerReading
 from mooring.ledger.port import Ledger
-from mooring.ledger.records import AuditFilter, ClaimFilter
 from mooring.model.audit import AuditRecord
 from mooring.model.claim import Claim
 from mooring.model.errors import NotFound, Unavailable
 from mooring.model.health import WorkerHealth
+from mooring.model.node import Node
 from mooring.model.worker import ClassifiedWorker, WorkerState
 from mooring.planning.drain_check import DrainCheck, DrainSnapshot, plan_drain_check
 from mooring.planning.workers import classify_worker
-
-HISTORY_ROWS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +31,15 @@ class InspectedWorker:
     history: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class InspectedNode:
+    """A node, its workers, and what would happen if it went now."""
+
+    ready: bool
+    check: DrainCheck
+    workers: list[WorkerReading]
+
+
 class Inspection:
     """Answers from caches and the ledger; changes nothing."""
 
@@ -41,29 +49,47 @@ class Inspection:
         self._reading = reading
         self._health = health
         self._clock = clock
+        self._histories = Histories(ledger, clock)
 
-    async def worker(self, namespace: str, name: str) -> InspectedWorker:
-        """One worker, or `NotFound`."""
-        everyone = [worker for worker in await self._reading.workers() if worker.namespace == namespace]
-        found = next((worker for worker in everyone if worker.name == name), None)
+    async def worker(self, namespace: str, name: str, history_age: float = 0.0) -> InspectedWorker | None:
+        """One worker; what the ledger remembers of it may be `history_age` seconds old. None when it is not there."""
+        found = await self._reading.worker(namespace, name)
         if found is None:
-            raise NotFound(f"there is no worker {namespace}/{name}", fix=_meant(name, [w.name for w in everyone]))
+            return None
         health = self._health.of(f"{namespace}/{found.pool}", found.uid)
         try:
-            claims = await self._ledger.claims.list(ClaimFilter(pod_uid=found.uid), limit=HISTORY_ROWS)
-            acts = await self._ledger.audit.list(AuditFilter(uid=found.uid), limit=HISTORY_ROWS)
+            history = await self._histories.of(found, history_age)
         except Unavailable:
             return InspectedWorker(found, health, history=False)
-        return InspectedWorker(found, health, claims.items, acts.items)
+        return InspectedWorker(found, health, history.claims, history.acts)
+
+    def no_worker(self, namespace: str, name: str) -> NotFound:
+        """What to answer of a worker that is not there: the one that was meant. Slow in a large fleet."""
+        pools = self._fleet.worker_pools.values()
+        known = [worker.name for pool in pools for worker in pool.values() if worker.namespace == namespace]
+        return NotFound(f"there is no worker {namespace}/{name}", fix=_meant(name, known))
+
+    async def node(self, name: str) -> InspectedNode | None:
+        """One node; None when it is not there."""
+        node = self._fleet.nodes.get(name)
+        if node is None:
+            return None
+        return InspectedNode(node.ready, await self._check(node), await self._reading.workers(node=name))
+
+    def no_node(self, name: str) -> NotFound:
+        """What to answer of a node that is not there: the one that was meant."""
+        return NotFound(f"there is no node {name!r}", fix=_meant(name, list(self._fleet.nodes)))
 
     async def drain_check(self, name: str) -> DrainCheck:
         """What would happen if that node went now; `NotFound` names the one that was meant."""
-        nodes = self._fleet.nodes
-        node = nodes.get(name)
+        node = self._fleet.nodes.get(name)
         if node is None:
-            raise NotFound(f"there is no node {name!r}", fix=_meant(name, list(nodes)))
+            raise self.no_node(name)
+        return await self._check(node)
+
+    async def _check(self, node: Node) -> DrainCheck:
         claims, waiting = await self._ledger_says()
-        here, idle_elsewhere = self._classified(name, claims or {})
+        here, idle_elsewhere = self._classified(node.name, claims or {})
         return plan_drain_check(
             DrainSnapshot(
                 now=self._clock.now(),
@@ -94,10 +120,12 @@ class Inspection:
     def _classified(
         self, node: str, claims: dict[str, tuple[Claim, ...]]
     ) -> tuple[tuple[ClassifiedWorker, ...], dict[str, int]]:
-        """The workers on a node, and how many idle ones each pool has elsewhere."""
+        """The workers on a node, and how many idle ones each of their pools has elsewhere."""
         here: list[ClassifiedWorker] = []
         elsewhere: dict[str, int] = defaultdict(int)
         for key, workers in sorted(self._fleet.worker_pools.items()):
+            if all(worker.node != node for worker in workers.values()):
+                continue
             for worker in workers.values():
                 health = self._health.of(key, worker.uid)
                 item = classify_worker(worker, self._fleet.nodes, claims.get(worker.uid, ()), health)

@@ -120,20 +120,31 @@ class ReadSide:
 
     async def workers(self, pool_key: str = "", node: str = "", state: str = "") -> list[WorkerReading]:
         """Workers, classified; without the ledger they are shown by their stamps alone."""
-        claims = await self._claims_by_pod()
-        nodes = self._fleet.nodes
-        found: list[WorkerReading] = []
-        for key, workers in sorted(self._fleet.worker_pools.items()):
-            if pool_key and key != pool_key:
+        chosen = [
+            worker
+            for key, workers in sorted(self._fleet.worker_pools.items())
+            if pool_key in ("", key)
+            for worker in sorted(workers.values(), key=_natural)
+            if node in ("", worker.node)
+        ]
+        claims = await self._claims_by_pod([worker.uid for worker in chosen] if node else None)
+        readings = [self._read(worker, claims.get(worker.uid, ())) for worker in chosen]
+        return [reading for reading in readings if state in ("", reading.state)]
+
+    async def worker(self, namespace: str, name: str) -> WorkerReading | None:
+        """One worker; what it costs does not depend on how many others there are in the ledger."""
+        for key, workers in self._fleet.worker_pools.items():
+            if not key.startswith(f"{namespace}/"):
                 continue
-            for worker in sorted(workers.values(), key=_natural):
-                if node and worker.node != node:
-                    continue
-                health = self._health.of(key, worker.uid)
-                item = classify_worker(worker, nodes, claims.get(worker.uid, ()), health=health)
-                if not state or item.state == state:
-                    found.append(_worker(item, claims.get(worker.uid, ()), health))
-        return found
+            for worker in workers.values():
+                if worker.name == name:
+                    claims = await self._claims_by_pod([worker.uid])
+                    return self._read(worker, claims.get(worker.uid, ()))
+        return None
+
+    def _read(self, worker: Worker, claims: tuple[Claim, ...]) -> WorkerReading:
+        health = self._health.of(f"{worker.namespace}/{worker.pool}", worker.uid)
+        return _worker(classify_worker(worker, self._fleet.nodes, claims, health), claims, health)
 
     async def nodes(self) -> list[NodeReading]:
         """All nodes with their workers counted."""
@@ -230,13 +241,15 @@ class ReadSide:
             places.update({claim.id: place for place, claim in enumerate(queue, start=1)})
         return places
 
-    async def _claims_by_pod(self) -> dict[str, tuple[Claim, ...]]:
+    async def _claims_by_pod(self, pods: list[str] | None) -> dict[str, tuple[Claim, ...]]:
+        """Live claims of these pods, or of all."""
+        ledger = self._ledger.claims
         try:
-            live = await self._ledger.claims.live()
+            live = (await ledger.live()).claims if pods is None else await ledger.live_by_pods(pods)
         except Unavailable:
             return {}
         by_pod: dict[str, list[Claim]] = defaultdict(list)
-        for claim in live.claims:
+        for claim in live:
             if claim.pod_uid:
                 by_pod[claim.pod_uid].append(claim)
         return {uid: tuple(claims) for uid, claims in by_pod.items()}

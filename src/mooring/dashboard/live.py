@@ -8,6 +8,7 @@ import structlog
 
 from mooring.api.events import EventHub
 from mooring.api.readmodels import Readings
+from mooring.dashboard.inspection_views import node_fragments, worker_fragments
 from mooring.dashboard.service_views import services_fragments
 from mooring.dashboard.submission_views import submissions_fragments
 from mooring.dashboard.views import (
@@ -31,6 +32,8 @@ RENDERERS: dict[str, Callable[[Readings, Selection], Awaitable[Fragments]]] = {
     "services": lambda of, selection: services_fragments(of.services, selection),
     "invariants": lambda of, selection: invariants_fragments(of.fleet, selection),
     "audit": lambda of, selection: audit_fragments(of.fleet, selection),
+    "worker": lambda of, selection: worker_fragments(of.inspection, of.clock, selection),
+    "node": lambda of, selection: node_fragments(of.inspection, of.clock, selection),
 }
 TAB_QUEUE = 16
 
@@ -96,12 +99,12 @@ class LiveViews:
         self._views: dict[tuple[str, Selection], LiveView] = {}
 
     async def run(self) -> None:
-        """Refresh what is looked at, at most once a second, until cancelled."""
-        async for event in self._hub.listen():
+        """Refresh what is looked at, at most once a second, until cancelled.
+
+        Heartbeats refresh too: time runs out, checks go on and sessions begin to run where no object changes.
+        """
+        async for _ in self._hub.listen():
             for view in list(self._views.values()):
-                if event.type == "heartbeat":
-                    view.beat()
-                    continue
                 try:
                     await view.refresh()
                 except MooringError as error:

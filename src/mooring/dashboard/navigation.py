@@ -1,4 +1,4 @@
-"""The pages, in the order of the menu: where they are, the key that goes there, and whether they are live."""
+"""The pages, in the order of the menu: where they are, the key that goes there; and which pages are live."""
 
 from dataclasses import dataclass
 
@@ -25,3 +25,4 @@ MENU = (
     Page("doctor", "Doctor", "/doctor", "o", live=False),
     Page("docs", "API", "/docs", "d", live=False),
 )
+LIVE = frozenset({page.id for page in MENU if page.live} | {"worker", "node"})

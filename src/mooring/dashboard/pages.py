@@ -44,9 +44,10 @@ def selection_from_query(
     view: str = "map",
     outcome: str = "",
     before: Before = None,
+    subject: str = "",
 ) -> Selection:
     """The state of the page, from its URL."""
-    return Selection(pool, node, state_filter, q, view, outcome, before)
+    return Selection(pool, node, state_filter, q, view, outcome, before, subject)
 
 
 @get("/", include_in_schema=False)

@@ -19,7 +19,7 @@ from mooring.api.readmodels import (
     read_audit,
     read_claims,
 )
-from mooring.dashboard.navigation import MENU
+from mooring.dashboard.navigation import LIVE, MENU
 from mooring.dashboard.shapes import path_of
 from mooring.dashboard.tiles import plan_tiles, render_tile
 from mooring.model.audit import AuditOutcome
@@ -34,11 +34,11 @@ templates = Environment(
 templates.globals["path_of"] = path_of
 templates.globals["describe_span"] = describe_span
 templates.globals["menu"] = MENU
-templates.globals["live_pages"] = {page.id for page in MENU if page.live}
+templates.globals["live_pages"] = LIVE
 
 
 class Selection(msgspec.Struct, frozen=True):
-    """The state of a page that its URL carries."""
+    """The state of a page that its URL carries; `subject` is the one worker or node that it is about."""
 
     pool: str = ""
     node: str = ""
@@ -47,6 +47,7 @@ class Selection(msgspec.Struct, frozen=True):
     view: str = "map"
     outcome: str = ""
     before: int | None = None
+    subject: str = ""
 
     def query(self, **changes: Any) -> str:
         """The URL's query with some changes; empty values are left out."""

@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const CELL = 14, COLUMNS = 10;
-  const page = document.body.dataset.page;
+  const {page, subject} = document.body.dataset;
   const badge = document.getElementById("live");
 
   // --- live -------------------------------------------------------------------------------------------------------
@@ -34,6 +34,7 @@
     if (!badge || paused || document.hidden || source) return;
     const query = new URLSearchParams(location.search);
     query.set("page", page);
+    if (subject) query.set("subject", subject);
     source = new EventSource("/stream?" + query);
     source.addEventListener("fragments", e => { heard = Date.now(); told += 1; replace(JSON.parse(e.data)); });
     source.addEventListener("reload", () => { heard = Date.now(); reload(); });
@@ -47,7 +48,7 @@
     do {
       since = told;
       const answer = await fetch(location.href);
-      if (!answer.ok) return;
+      if (!answer.ok) { disconnect(); return connect(); }  // what the page is about is gone: the stream tells
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
       for (const part of document.querySelectorAll("[data-part]")) swap(part, fresh.getElementById(part.id));
     } while (since !== told);

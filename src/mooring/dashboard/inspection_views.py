@@ -1,0 +1,32 @@
+"""What the pages of one worker and one node show, in parts: the page is made of them, and the stream sends them."""
+
+from mooring.api.inspections import Inspection, read_worker
+from mooring.clock import Clock
+from mooring.dashboard.views import Fragments, Selection, render
+
+WORKER_PARTS = ("standing", "protection", "health", "timeline", "sessions")
+NODE_PARTS = ("standing", "verdict", "sessions", "workers")
+HISTORY_SECONDS = 5.0  # the ledger looks long for what a worker did; who it holds now is read at every look
+
+
+async def worker_fragments(inspection: Inspection, clock: Clock, selection: Selection) -> Fragments:
+    """The live parts of a worker's page: from memory and the ledger, no call to the cluster."""
+    namespace, _, name = selection.subject.partition("/")
+    detail = await read_worker(inspection, namespace, name, HISTORY_SECONDS)
+    if detail is None:
+        return _gone("worker", selection.subject, name, WORKER_PARTS)
+    return {part: render(f"_worker_{part}.html", detail=detail, now=clock.now()) for part in WORKER_PARTS}
+
+
+async def node_fragments(inspection: Inspection, clock: Clock, selection: Selection) -> Fragments:
+    """The live parts of a node's page: from memory and the ledger, no call to the cluster."""
+    look = await inspection.node(selection.subject)
+    if look is None:
+        return _gone("node", selection.subject, selection.subject, NODE_PARTS)
+    return {part: render(f"_node_{part}.html", look=look, now=clock.now()) for part in NODE_PARTS}
+
+
+def _gone(kind: str, subject: str, name: str, parts: tuple[str, ...]) -> Fragments:
+    """The same boxes, so that the page needs no reload; should one of that name come, they fill again."""
+    hidden = {part: render("_hidden.html", part=part) for part in parts}
+    return hidden | {"standing": render("_gone.html", kind=kind, subject=subject, name=name)}

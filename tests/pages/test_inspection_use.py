@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.acceptance.browser import open_page
 from tests.acceptance.pools import OwnPool, own_pool
-from tests.acceptance.world import Up
+from tests.acceptance.world import Up, until
 
 pytestmark = pytest.mark.browser
 
@@ -65,3 +65,21 @@ def test_a_node_s_page_shows_that_it_drains_and_that_it_is_open_again(browser: B
             pool.kubectl("uncordon", node)
         expect(page.locator("#standing")).to_contain_text("Open for work", timeout=SEEN_MILLISECONDS)
         assert page.evaluate("window.openedOnce")
+
+
+def test_a_page_that_was_paused_while_its_worker_went_says_so_when_it_is_resumed(
+    browser: Browser, up: Up, pool: OwnPool
+):
+    (worker,) = pool.workers()
+    page = browser.new_page()  # not `open_page`: the browser itself complains of the 404 that the page has become
+    page.goto(f"{up.url}/workers/{worker['namespace']}/{worker['name']}")
+    watch(page)
+    page.locator("#live").click()
+    pool.kubectl("delete", "workerpool", pool.name)
+    until(lambda: not pool.workers(), 30, "the worker is gone")
+    expect(page.locator("#standing h2")).to_have_text("idle")
+    with page.expect_response(lambda answer: answer.status == 404):
+        page.locator("#live").click()
+    expect(page.locator("#standing")).to_contain_text("any more")
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    page.close()

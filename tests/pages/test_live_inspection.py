@@ -145,6 +145,17 @@ def test_a_node_s_page_shows_that_it_drains_and_what_its_going_would_mean():
     play(scenario)
 
 
+def test_a_node_s_page_tells_who_waits_for_its_workers():
+    async def scenario():
+        async with fleet() as (world, replica, pod), opened(world, replica, "node", pod.spec.node_name) as tab:
+            await replica.mooring.desk.claim(POOL, Wish("acme", ttl_seconds=3600))
+            waits = asyncio.create_task(replica.mooring.desk.claim(POOL, Wish("next", wait=60)))
+            await tab.until("verdict", lambda html: f"1 for {POOL}, 0 idle elsewhere" in html, 10)
+            waits.cancel()
+
+    play(scenario)
+
+
 def test_a_node_that_goes_says_so():
     async def scenario():
         with capture_logs() as logged:

@@ -89,7 +89,7 @@ class Inspection:
 
     async def _check(self, node: Node) -> DrainCheck:
         claims, waiting = await self._ledger_says()
-        here, idle_elsewhere = self._classified(node.name, claims or {})
+        here, idle_elsewhere = self._classified(node.name, claims or {}, waiting)
         return plan_drain_check(
             DrainSnapshot(
                 now=self._clock.now(),
@@ -118,15 +118,15 @@ class Inspection:
         return {uid: tuple(of_pod) for uid, of_pod in by_pod.items()}, waiting
 
     def _classified(
-        self, node: str, claims: dict[str, tuple[Claim, ...]]
+        self, node: str, claims: dict[str, tuple[Claim, ...]], waiting: dict[str, int]
     ) -> tuple[tuple[ClassifiedWorker, ...], dict[str, int]]:
-        """The workers on a node, and how many idle ones each of their pools has elsewhere."""
+        """The workers on a node, and how many idle ones elsewhere each pool has that somebody waits for."""
         here: list[ClassifiedWorker] = []
         elsewhere: dict[str, int] = defaultdict(int)
         for key, workers in sorted(self._fleet.worker_pools.items()):
-            if all(worker.node != node for worker in workers.values()):
-                continue
             for worker in workers.values():
+                if worker.node != node and not waiting.get(key):
+                    continue
                 health = self._health.of(key, worker.uid)
                 item = classify_worker(worker, self._fleet.nodes, claims.get(worker.uid, ()), health)
                 if worker.node == node:

@@ -132,7 +132,7 @@ class ReadSide:
         return [reading for reading in readings if state in ("", reading.state)]
 
     async def worker(self, namespace: str, name: str) -> WorkerReading | None:
-        """One worker; what it costs does not depend on how many others there are in the ledger."""
+        """One worker, without classifying the others or reading their claims; None when it is not there."""
         for key, workers in self._fleet.worker_pools.items():
             if not key.startswith(f"{namespace}/"):
                 continue

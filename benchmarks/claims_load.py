@@ -33,6 +33,7 @@ class Connection(asyncio.Protocol):
         self._transport: Any = None
         self._received = bytearray()
         self._answer: asyncio.Future[tuple[int, bytes]] | None = None
+        self.closed = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
@@ -56,6 +57,7 @@ class Connection(asyncio.Protocol):
             answer.set_result((int(head[9:12]), body))
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.closed = True
         if self._answer is not None:
             self._answer.set_exception(exc or ConnectionError("the server closed the connection"))
 
@@ -86,6 +88,7 @@ class Server:
 
     async def open(self, count: int) -> None:
         """Have at least so many connections, so that no measured request pays for making one."""
+        self._free = [connection for connection in self._free if not connection.closed]  # idle for too long
         while len(self._free) < count:
             self._free.append(await self._connect())
 

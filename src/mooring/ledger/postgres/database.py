@@ -86,9 +86,10 @@ class Database:
 
     async def fetch_rows(self, query: str, arguments: Sequence[tuple[object, ...]]) -> list[Row | BaseException]:
         """The one row of each, in one transaction; when one of them spoils it, each alone, with the error it made."""
-        if len(arguments) > 1:
-            with contextlib.suppress(InvalidInput, asyncpg.PostgresError, asyncpg.InterfaceError):
-                return await self.transact(lambda connection: connection.fetchmany(query, arguments), single=True)
+        if len(arguments) == 1:
+            return [await self.fetch_row(query, *arguments[0])]
+        with contextlib.suppress(InvalidInput, asyncpg.PostgresError, asyncpg.InterfaceError):
+            return await self.transact(lambda connection: connection.fetchmany(query, arguments), single=True)
         return await asyncio.gather(*(self.fetch_row(query, *each) for each in arguments), return_exceptions=True)
 
     async def fetch_value(self, query: str, *arguments: object) -> Any:

@@ -66,6 +66,17 @@ class Probed:
         await self.until(reached, within)
         return await self.get(resource, name)
 
+    async def until_observed(self, resource: Resource[Any], name: str) -> Object:
+        """The object after its controller has seen the last change of its spec, and had a moment to act on it."""
+
+        async def observed() -> bool:
+            found = await self.get(resource, name)
+            return bool(found["status"].get("observedGeneration") == found["metadata"]["generation"])
+
+        await self.until(observed)
+        await self.clock.sleep(2)
+        return await self.get(resource, name)
+
     async def events(self, name: str) -> list[tuple[str, str, str]]:
         """Type, reason and message of what controllers said about an object, sorted."""
         await self.clock.sleep(1.5)

@@ -38,11 +38,10 @@ async def a_deployment_is_paused(at: Probed) -> Facts:
     await at.create(DEPLOYMENTS, deployment("web", 1))
     await _rolled_out(at, "web", 1)
     await at.patch(DEPLOYMENTS, "web", {"spec": {"paused": True}})
-    await at.clock.sleep(2)
-    paused = await at.get(DEPLOYMENTS, "web")
+    paused = await at.until_observed(DEPLOYMENTS, "web")
     await at.patch(DEPLOYMENTS, "web", {"spec": {"paused": False}})
-    await at.clock.sleep(2)
-    return {"paused": conditions(paused), "resumed": conditions(await at.get(DEPLOYMENTS, "web"))}
+    resumed = await at.until_observed(DEPLOYMENTS, "web")
+    return {"paused": conditions(paused), "resumed": conditions(resumed)}
 
 
 async def a_budget_protects(at: Probed) -> Facts:

@@ -1,13 +1,15 @@
 """Claims against a real control plane, in one run: how fast, how late, how many writes, how much CPU.
 
-    python benchmarks/claims.py [--workers 2000] [--seconds 60] [--budget]
+    python benchmarks/claims.py [--workers 2000] [--seconds 60] [--budget] [--apart]
 
 Starts kube-apiserver, controller-manager and scheduler (`make kubernetes`), a PostgreSQL and one `mooring serve`, fills
 a pool with warm workers (`claims_stage.py`), and measures over HTTP, from a process of its own (`claims_load.py`):
 the raw rate of pod merge-patches with 32 in flight, on pods that Mooring does not watch, with a patch as large as a
 claim's; claims with 1, 10 and 40 clients; claim+release cycles; arrivals at 45/s, open loop; a burst of 300.
-With --budget the pool has its PodDisruptionBudget: kube-controller-manager then counts the pool's pods and writes the
-budget's status again and again while workers change hands, which is a cost of Kubernetes and not of a claim.
+With --apart the control plane has one half of the cores and Mooring, its database and the clients have the other, as
+they share no machine in production: then the API server is what limits claims. With --budget the pool has its
+PodDisruptionBudget: kube-controller-manager then counts the pool's pods and writes the budget's status again and again
+while workers change hands, which is a cost of Kubernetes and not of a claim.
 Prints p50/p90/p99, API writes a claim, CPU-ms a claim by process, and the bars; ends with 1 when one is missed.
 """
 
@@ -24,7 +26,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from claims_stage import NAMESPACE, POOL, TOKEN, Stage, staged
+from claims_stage import NAMESPACE, POOL, TOKEN, Cores, Stage, staged, starting_on
 
 from mooring.kube.transport import Request
 
@@ -191,10 +193,13 @@ async def run_phases(meter: Meter, stage: Stage, workers: int, seconds: int) -> 
     return 1 if missed else 0
 
 
-async def main(workers: int, seconds: int, *, budget: bool) -> int:
+async def main(workers: int, seconds: int, *, budget: bool, apart: bool) -> int:
     """Set the stage and measure."""
-    async with staged(workers, workers // 3, budget=budget) as stage, loading(stage) as load:
-        return await run_phases(Meter(stage, load), stage, workers, seconds)
+    cores = Cores.of_this_machine(apart=apart)
+    async with staged(workers, workers // 3, budget=budget, cores=cores) as stage:
+        with starting_on(cores.mooring):
+            async with loading(stage) as load:
+                return await run_phases(Meter(stage, load), stage, workers, seconds)
 
 
 if __name__ == "__main__":
@@ -202,5 +207,7 @@ if __name__ == "__main__":
     parser.add_argument("--workers", type=int, default=2000)
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--budget", action="store_true")
+    parser.add_argument("--apart", action="store_true")
     arguments = parser.parse_args()
-    sys.exit(asyncio.run(main(arguments.workers, arguments.seconds, budget=arguments.budget)))
+    measured = main(arguments.workers, arguments.seconds, budget=arguments.budget, apart=arguments.apart)
+    sys.exit(asyncio.run(measured))

@@ -10,7 +10,7 @@ import os
 import socket
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,19 +44,47 @@ class Stage:
     raw_pods: list[str]
 
 
+@dataclass(frozen=True)
+class Cores:
+    """Who may run where: each half of what there is, or all of it for both."""
+
+    plane: set[int]
+    mooring: set[int]
+
+    @classmethod
+    def of_this_machine(cls, *, apart: bool) -> "Cores":
+        cores = sorted(os.sched_getaffinity(0))
+        half = len(cores) // 2
+        return cls(set(cores[:half]), set(cores[half:])) if apart and half else cls(set(cores), set(cores))
+
+
+@contextlib.contextmanager
+def starting_on(cores: set[int]) -> Iterator[None]:
+    """Processes that are started meanwhile stay on these cores."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
 @contextlib.asynccontextmanager
-async def staged(workers: int, raw_pods: int, *, budget: bool) -> AsyncIterator[Stage]:
+async def staged(workers: int, raw_pods: int, *, budget: bool, cores: Cores) -> AsyncIterator[Stage]:
     """Everything ready and quiet."""
     entropy = Entropy()
     async with contextlib.AsyncExitStack() as stack:
         root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mooring-bench-")))
         database = EmbeddedServer(root / "postgres", clock=CLOCK, entropy=entropy)
         patient = PlaneOptions(node_monitor_grace_seconds=86_400)
-        plane = await stack.enter_async_context(ControlPlane.start(None, clock=CLOCK, entropy=entropy, options=patient))
+        starting = ControlPlane.start(None, clock=CLOCK, entropy=entropy, options=patient)
+        with starting_on(cores.plane):
+            plane = await stack.enter_async_context(starting)
         connection = await connect(load_kubeconfig(plane.kubeconfig).target(), CLOCK)
         stack.push_async_callback(connection.close)
         client = KubeClient(connection)
-        url = await database.start()
+        with starting_on(cores.mooring):
+            url = await database.start()
         stack.push_async_callback(database.stop)
         await install_crds(client, CLOCK)
         await client.create(NAMESPACES, {"metadata": {"name": NAMESPACE}})
@@ -66,8 +94,8 @@ async def staged(workers: int, raw_pods: int, *, budget: bool) -> AsyncIterator[
         async with kubernetes_nodes(plane, root / "nodes", CLOCK, entropy, options):
             names = await _make_raw_pods(client, raw_pods)
             await _make_pool(client, workers, budget)
-            serving = _serving(plane.kubeconfig, url, root / "state", port)
-            pid = await stack.enter_async_context(serving)
+            with starting_on(cores.mooring):
+                pid = await stack.enter_async_context(_serving(plane.kubeconfig, url, root / "state", port))
             await _until_warm(client, workers)
         await asyncio.sleep(5)
         assert database.pid is not None

@@ -97,7 +97,7 @@ async def a_pod_is_preempted(at: Probed) -> Facts:
     await at.clock.sleep(1.5)
     waiting, victim = await at.get(PODS, "high"), await at.get(PODS, "low")
     await at.until_running("high")
-    said = [message for _, reason, message in await at.events("low") if reason == "Preempted"]
+    said = {message for _, reason, message in await at.events("low") if reason == "Preempted"}
     return {
         "nominated": waiting["status"].get("nominatedNodeName"),
         "victim": told(victim, "DisruptionTarget"),

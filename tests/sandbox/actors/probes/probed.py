@@ -78,10 +78,10 @@ class Probed:
         return await self.get(resource, name)
 
     async def events(self, name: str) -> list[tuple[str, str, str]]:
-        """Type, reason and message of what controllers said about an object, sorted."""
+        """Type, reason and message of what controllers said about an object; how often is a matter of timing."""
         await self.clock.sleep(1.5)
         found = [event for event in await self.items(EVENTS) if event["involvedObject"]["name"] == name]
-        return sorted((event["type"], event["reason"], plain(event["message"])) for event in found)
+        return sorted({(event["type"], event["reason"], plain(event["message"])) for event in found})
 
 
 _HASH = re.compile(r"\b(web|j|strict|p)-[a-z0-9]{5,10}(-[a-z0-9]{5})?\b")

@@ -8,10 +8,11 @@ from mooring.control.claiming.desk import NoIdleWorker, UnknownPool, WaitTimedOu
 from mooring.control.claiming.minting import MintFailed
 from mooring.kube.errors import ServerFailed
 from mooring.kube.resources import NODES, PODS
+from mooring.ledger.faults import Fault
 from mooring.ledger.records import ClaimFilter
 from mooring.model import names
-from mooring.model.claim import ClaimState, KeyReused, LimitReached
-from mooring.model.errors import InvalidInput, StaleEpoch
+from mooring.model.claim import ClaimState, EndCause, KeyReused, LimitReached, NewClaim, WorkerSlot
+from mooring.model.errors import InvalidInput, StaleEpoch, Unavailable
 from mooring.model.wish import Wish
 from mooring.sandbox.faults import Answer, LoseAnswer, Rule
 from tests.scenarios.harbour import NAMESPACE, harbour, plays_in
@@ -216,6 +217,38 @@ async def test_a_claim_whose_second_worker_cannot_be_stamped_either_fails_at_onc
     await world.until_idle(2)
 
 
+@pytest.mark.parametrize("fault", [Fault.AWAY, Fault.LOSE_ANSWER])
+@plays_in(harbour)
+async def test_a_worker_whose_row_could_not_be_written_is_not_forgotten(world, fault):
+    broken = True
+    replica = world.start(
+        "a", [], lambda call: fault if broken and call.path == "claims.insert_claimed" else Fault.NONE
+    )
+    await world.pool(warm=1, max=1, reuse="Always")
+    await world.until_idle(1)
+    with pytest.raises(Unavailable):
+        await replica.mooring.desk.claim(POOL, Wish("acme"))
+    broken = False
+    for left in (await world.ledger.claims.live()).claims:
+        await replica.mooring.desk.release(left.id, left.epoch)
+    assert (await replica.mooring.desk.claim(POOL, Wish("acme", wait=20))).state is ClaimState.RUNNING
+
+
+@plays_in(harbour)
+async def test_a_slot_that_another_replica_held_is_offered_again_when_it_is_free(world):
+    replica = world.start()
+    await world.pool(warm=1, max=1, reuse="Always")
+    await world.until_idle(1)
+    (pod,) = await world.pods()
+    request = NewClaim(id="other", namespace=NAMESPACE, pool="linux", owner="other", ttl_seconds=600)
+    slot = WorkerSlot(pod.metadata.name, pod.metadata.uid, 0, "")
+    other = (await world.ledger.claims.insert_claimed(request, slot, now=world.clock.now())).require()
+    with pytest.raises(NoIdleWorker):
+        await replica.mooring.desk.claim(POOL, Wish("acme"))
+    await world.ledger.claims.end(other.id, other.epoch, EndCause.RELEASED, now=world.clock.now(), reason="")
+    assert (await replica.mooring.desk.claim(POOL, Wish("acme", wait=20))).state is ClaimState.RUNNING
+
+
 @plays_in(harbour)
 async def test_a_lost_answer_to_the_stamp_is_repeated_not_doubled(world):
     rule = Rule(LoseAnswer(), methods=frozenset({"PATCH"}), path=r"/pods/[^/]+$", nth=frozenset({1}))
@@ -243,3 +276,7 @@ async def test_old_epochs_bad_wishes_and_unknown_pools_are_refused(world):
     for wish in (Wish(""), Wish("a" * 300), Wish("a\nb"), Wish("<script>"), Wish("a", ttl_seconds=-1)):
         with pytest.raises(InvalidInput):
             await desk.claim(POOL, wish)
+    for payload in ({"a": ["b\0"]}, {"c\0": {}}):
+        with pytest.raises(InvalidInput, match="payload"):
+            await desk.claim(POOL, Wish("acme", payload=payload))
+    assert len((await world.ledger.claims.list(ClaimFilter())).items) == 1

@@ -40,8 +40,22 @@ class Wish(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=Tr
             raise InvalidInput("idempotencyKey", self.idempotency_key, "1 to 253 printable characters without spaces")
         if self.payload is not None and len(msgspec.json.encode(self.payload)) > MOST_PAYLOAD_BYTES:
             raise InvalidInput("payload", "...", f"at most {MOST_PAYLOAD_BYTES} bytes as JSON")
+        if _has_nul(self.payload):
+            raise InvalidInput("payload", "...", "text without NUL characters")
 
     def fingerprint(self, pool_key: str) -> str:
         """Equal for requests that mean the same; waiting longer is no other request."""
         parts = (pool_key, self.owner, self.ttl_seconds, self.priority, self.retryable, self.payload)
         return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
+
+
+def _has_nul(value: object) -> bool:
+    """Whether some text in it, however deep, has a character that the ledger cannot keep."""
+    match value:
+        case str():
+            return "\0" in value
+        case dict():
+            return any(_has_nul(key) or _has_nul(part) for key, part in value.items())
+        case list():
+            return any(map(_has_nul, value))
+    return False

@@ -120,9 +120,13 @@ class ClaimDesk:
         """A free worker, unless others wait already; None when the claim has to wait."""
         while (place := self._ready.take(pool.key)) is not None:
             slot = self._handover.slot_of(pool, place)
-            admission = await self._ledger.claims.insert_claimed(
-                new, slot, now=self._clock.now(), owner_limit=pool.spec.limits.per_owner
-            )
+            try:
+                admission = await self._ledger.claims.insert_claimed(
+                    new, slot, now=self._clock.now(), owner_limit=pool.spec.limits.per_owner
+                )
+            except BaseException:  # whether the row is there or not: the ledger knows, and refuses the slot if it is
+                self._ready.free(pool.key, place.worker.uid, place.slot)
+                raise
             match admission.verdict:
                 case AdmissionVerdict.CREATED if admission.claim is not None:
                     try:
@@ -133,7 +137,8 @@ class ClaimDesk:
                     except StaleEpoch:
                         return await self._follow(pool, admission.claim, wait_seconds)  # it was taken up elsewhere
                 case AdmissionVerdict.SLOT_TAKEN:
-                    continue  # another replica was faster; the slot stays marked until the ledger is read again
+                    self._ready.concede(place)
+                    continue
             self._ready.free(pool.key, place.worker.uid, place.slot)
             if admission.verdict is AdmissionVerdict.QUEUE_AHEAD:
                 return None

@@ -132,8 +132,13 @@ class Handover:
     async def _move(self, pool: Pool, claim: Claim) -> tuple[Claim, Place]:
         """To the next candidate, under a new epoch; without one the claim waits where it stood."""
         while (place := self._ready.take(pool.key)) is not None:
-            outcome = await self._bind(pool, claim, place)
+            try:
+                outcome = await self._bind(pool, claim, place)
+            except BaseException:
+                self._ready.free(pool.key, place.worker.uid, place.slot)
+                raise
             if outcome.verdict is Verdict.SLOT_TAKEN:
+                self._ready.concede(place)
                 continue
             if outcome.verdict is not Verdict.DONE:
                 self._ready.free(pool.key, place.worker.uid, place.slot)

@@ -11,6 +11,8 @@ from mooring.control.fleet import Fleet
 from mooring.model.claim import Claim
 from mooring.model.worker import Worker
 
+_ANOTHERS = "another's"  # in place of a claim's id
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -89,6 +91,10 @@ class ReadyIndex:
     def hold(self, place: Place, claim_id: str) -> None:
         """The slot belongs to a claim."""
         self._occupied[place.worker.uid][place.slot] = claim_id
+
+    def concede(self, place: Place) -> None:
+        """Another replica has the slot, as far as we know: until `learn` reads the ledger again."""
+        self.hold(place, _ANOTHERS)
 
     def free(self, pool_key: str, uid: str, slot: int) -> None:
         """The slot is free again, as far as we know."""

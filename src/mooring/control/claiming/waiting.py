@@ -111,6 +111,7 @@ class Waiting:
                 self._ready.free(pool.key, place.worker.uid, place.slot)
                 return
             if outcome.verdict is Verdict.SLOT_TAKEN or outcome.claim is None:
+                self._ready.concede(place)
                 continue
             task = asyncio.create_task(self._hand_over(pool, outcome.claim, place))
             self._tasks.add(task)

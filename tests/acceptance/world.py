@@ -123,8 +123,8 @@ class Up:
         return time.monotonic() - started
 
     def _announced(self) -> bool:
-        """DIR/url is written when the caches are synced."""
-        return (self.state / "url").exists() and self.answers()
+        """DIR/url is written when the caches are synced; that of a life before is taken away at the start."""
+        return self.answers()
 
     def _process_ended(self) -> bool:
         assert self._process is not None
@@ -133,7 +133,7 @@ class Up:
     def answers(self) -> bool:
         try:
             return httpx.get((self.state / "url").read_text().strip() + "/readyz", timeout=5).status_code == 200
-        except httpx.HTTPError:
+        except (FileNotFoundError, httpx.HTTPError):
             return False
 
     def signal(self, number: signal.Signals) -> None:

@@ -18,7 +18,7 @@ from mooring.kube.crds.installing import install_crds
 from mooring.kube.credentials import Credential, FixedCredential, bearer
 from mooring.kube.errors import KubeError, ObjectNotFound
 from mooring.kube.kubeconfig import load_kubeconfig
-from mooring.kube.resources import EVENTS, NAMESPACES, PODS, SERVICEACCOUNTS, Resource
+from mooring.kube.resources import CONFIGMAPS, EVENTS, NAMESPACES, PODS, SERVICEACCOUNTS, Resource
 from mooring.kube.transport import Request, Transport
 from mooring.sandbox.actors.fleet import Fleet
 from mooring.sandbox.actors.kubelet.machine import NodeTemplate
@@ -120,14 +120,17 @@ class Probe:
     clock: SystemClock = field(default_factory=SystemClock)
 
     async def make_namespace(self) -> None:
+        """A namespace in which only the probe moves: what controllers put into every new one is already there."""
         await self.client.create(
             NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}
         )
 
-        async def has_account() -> bool:
-            return await self.exists(SERVICEACCOUNTS, "default")
+        async def furnished() -> bool:
+            return await self.exists(SERVICEACCOUNTS, "default") and (
+                self.kind == "sandbox" or await self.exists(CONFIGMAPS, "kube-root-ca.crt")
+            )
 
-        await self.until(has_account)
+        await self.until(furnished)
 
     async def pod(self, name: str = "p", **changes: Any) -> Body:
         """A pod on no node in particular; `metadata`, `annotations`, `labels` and fields of the spec may be given."""

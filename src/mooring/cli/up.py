@@ -98,7 +98,9 @@ async def _up(options: UpOptions) -> None:
         access = Access(token, open_pages=True)
 
         def ready() -> None:
-            written.write_text(url + "\n")
+            fresh = written.with_suffix(".new")
+            fresh.write_text(url + "\n")
+            fresh.replace(written)  # whole from its first moment: it is waited for by name and read at once
             _tell(url, state, options.context)
 
         if options.traffic:

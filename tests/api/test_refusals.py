@@ -90,8 +90,13 @@ def test_a_wrong_claim_is_refused_the_field_is_told_and_no_row_is_left(api: http
 
 
 def test_a_claim_that_is_nobody_s_can_neither_be_kept_alive_nor_released(api: httpx.Client):
-    refusal(api.post("/v1/claims/somebody-else/heartbeat", json={"epoch": 1}), 404, "not_found")
-    refusal(api.delete("/v1/claims/somebody-else"), 404, "not_found")
+    asked = [
+        api.post("/v1/claims/somebody-else/heartbeat", json={"epoch": 1}),
+        api.delete("/v1/claims/somebody-else"),
+        api.delete("/v1/claims/somebody-else?epoch=1"),
+    ]
+    messages = {refusal(answer, 404, "not_found")["message"] for answer in asked}
+    assert messages == {"there is no claim 'somebody-else'"}
 
 
 def test_epochs_that_no_database_holds_are_refused(api: httpx.Client):

@@ -216,7 +216,7 @@ class ClaimDesk:
         """A claim by its id."""
         claim = await self._ledger.claims.get(claim_id)
         if claim is None:
-            raise NotFound(f"there is no claim {claim_id!r}", fix="ids come from POST .../claims")
+            raise _unknown(claim_id)
         return claim
 
     async def position(self, claim_id: str) -> int | None:
@@ -226,6 +226,8 @@ class ClaimDesk:
     async def heartbeat(self, claim_id: str, epoch: int) -> Claim:
         """The holder is alive; a stale epoch is refused."""
         outcome = await self._ledger.claims.heartbeat(claim_id, epoch, now=self._clock.now())
+        if outcome.claim is None:
+            raise _unknown(claim_id)
         return outcome.require()
 
     async def release(self, claim_id: str, epoch: int | None, reason: str = "released by its holder") -> Claim:
@@ -236,7 +238,9 @@ class ClaimDesk:
         cause = EndCause.REVOKED if epoch is None else EndCause.RELEASED
         fence = (await self.get(claim_id)).epoch if epoch is None else epoch
         outcome = await self._ending.end(claim_id, fence, cause, reason)
-        if outcome.verdict is Verdict.ENDED and outcome.claim is not None:
+        if outcome.claim is None:
+            raise _unknown(claim_id)
+        if outcome.verdict is Verdict.ENDED:
             return outcome.claim  # it ended otherwise: nothing is left to give back
         return outcome.require()
 
@@ -262,6 +266,10 @@ class ClaimDesk:
             retryable=wish.retryable,
             payload=wish.payload,
         )
+
+
+def _unknown(claim_id: str) -> NotFound:
+    return NotFound(f"there is no claim {claim_id!r}", fix="ids come from POST .../claims")
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> None:

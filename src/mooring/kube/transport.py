@@ -8,6 +8,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from mooring.model.timeouts import Timeouts
+
+_REQUEST_SECONDS = Timeouts().api_request
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -18,7 +22,7 @@ class Request:
     query: tuple[tuple[str, str], ...] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
-    timeout_seconds: float | None = 30.0  # for the head of the answer; a stream's body has its own watchdog
+    timeout_seconds: float | None = _REQUEST_SECONDS  # for the head of the answer; a stream's body has its own watchdog
 
 
 async def _nothing() -> None:

@@ -14,6 +14,7 @@ from mooring.clock import Clock, Entropy
 from mooring.ledger.errors import RETRYABLE, translated
 from mooring.ledger.migrations import SCHEMA
 from mooring.model.errors import InvalidInput, Misconfigured
+from mooring.model.timeouts import Timeouts
 
 T = TypeVar("T")
 Row = Any
@@ -34,7 +35,7 @@ class DatabaseOptions:
 
     pool_size: int = 10
     connect_timeout_seconds: float = 5.0
-    statement_timeout_seconds: float = 10.0
+    statement_timeout_seconds: float = Timeouts().statement
 
 
 class Database:

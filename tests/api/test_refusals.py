@@ -109,6 +109,44 @@ def test_a_body_that_cannot_be_read_is_refused(api: httpx.Client, body: bytes):
     refusal(api.post("/v1/invariants/adopted/pause", content=body), 400, "invalid_input")
 
 
+BODIES = [
+    "/v1/pools/runners/linux/claims",
+    "/v1/claims/x/heartbeat",
+    "/v1/submissions",
+    "/v1/submissions/runners/x/cancel",
+    "/v1/dispatch",
+    "/v1/dispatch/heartbeat",
+    "/v1/dispatch/done",
+    "/v1/ledger/arm",
+]
+FLIPS = ["/v1/invariants/adopted/pause", "/v1/invariants/adopted/resume", "/v1/warmups/search/harbour-log/rewarm"]
+
+
+@pytest.mark.parametrize("path", [*BODIES, *FLIPS])
+@pytest.mark.parametrize(
+    "body",
+    [b'{"reason": "caf\xe9"}', b"\xff\xfe{\x00", b'{"reason": "\\ud800"}', b'{"reason": ' + b"[" * 100_000],
+    ids=["latin-1", "utf-16", "half a pair", "too deep"],
+)
+def test_a_body_that_is_no_json_in_utf_8_is_named_and_so_is_the_fix(api: httpx.Client, path: str, body: bytes):
+    told = refusal(api.post(path, content=body), 400, "invalid_input")
+    assert told["message"].startswith("body: ")
+    assert "JSON in UTF-8" in told["detail"]["fix"]
+
+
+@pytest.mark.parametrize("path", BODIES)
+def test_a_body_that_did_not_come_is_said_to_be_missing(api: httpx.Client, path: str):
+    told = refusal(api.post(path), 400, "invalid_input")
+    assert told["message"] == "the body is missing"
+    assert "JSON object" in told["detail"]["fix"]
+
+
+def test_a_body_that_is_no_object_is_called_the_body(api: httpx.Client):
+    told = refusal(api.post("/v1/pools/runners/linux/claims", content=b"null"), 400, "invalid_input")
+    assert told["message"].startswith("body: ")
+    assert told["detail"]["problems"][0]["key"] == "body"
+
+
 def test_a_nul_in_a_query_is_refused(api: httpx.Client):
     refusal(api.get("/v1/audit?name=%00"), 400, "invalid_input")
 

@@ -57,15 +57,22 @@ def http_error(request: Request[Any, Any, Any], error: HTTPException) -> Respons
         return unexpected_error(request, error)
     message, detail = error.detail, {}
     if isinstance(error, ValidationException) and isinstance(error.extra, list) and error.extra:
-        message, detail = _first_problem(error.extra), {"problems": error.extra}
+        problems = [_problem(told) for told in error.extra]
+        if _NO_BODY in problems:
+            return Response(ErrorBody("invalid_input", "the body is missing", _SEND_ONE), status_code=error.status_code)
+        message, detail = f"{problems[0]['key']}: {problems[0]['message']}", {"problems": problems}
     code = _CODES.get(error.status_code, "refused" if error.status_code < 500 else "internal")
     return Response(ErrorBody(code, message or code, detail), status_code=error.status_code)
 
 
-def _first_problem(problems: list[Any]) -> str:
-    """What is wrong with which part of the request."""
-    first = problems[0] if isinstance(problems[0], dict) else {}
-    return f"{first.get('key', 'request')}: {first.get('message', 'not allowed')}"
+_NO_BODY = {"key": "body", "message": "'data'", "source": "body"}  # as the framework says that a body did not come
+_SEND_ONE = {"field": "body", "fix": "send a JSON object; /docs tells its fields"}
+
+
+def _problem(told: Any) -> dict[str, Any]:
+    """What is wrong with which part of the request. Handlers call the body `data`; who sent it does not."""
+    problem = {"key": "request", "message": "not allowed", **(told if isinstance(told, dict) else {})}
+    return {**problem, "key": "body"} if problem["key"] == "data" else problem
 
 
 def unexpected_error(request: Request[Any, Any, Any], error: Exception) -> Response[ErrorBody]:

@@ -16,6 +16,7 @@ from litestar.types import ControllerRouterHandler, Message, Scope
 from mooring import __version__
 from mooring.api.arming import arm_ledger, read_ledger
 from mooring.api.auth import Access
+from mooring.api.bodies import JsonRequest
 from mooring.api.claims import CLAIM_ROUTES
 from mooring.api.diagnosis import DIAGNOSIS_ROUTES
 from mooring.api.dispatch import DISPATCH_ROUTES
@@ -132,6 +133,7 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
         ],
         dependencies={**{name: constant(value) for name, value in provided.items()}, **pages.dependencies},
         exception_handlers={MooringError: mooring_error, HTTPException: http_error, Exception: unexpected_error},
+        request_class=JsonRequest,
         before_request=parts.access.check,
         before_send=[forbid_guessing],
         request_max_body_size=MAX_BODY_BYTES,

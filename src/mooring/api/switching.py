@@ -6,9 +6,9 @@ import msgspec
 from litestar import Request, post
 from msgspec import Meta
 
+from mooring.api.bodies import read_json
 from mooring.api.readmodels import InvariantReading, ReadSide
 from mooring.api.switchboard import Switchboard
-from mooring.model.errors import InvalidInput
 
 
 class Flip(msgspec.Struct, frozen=True):
@@ -21,11 +21,7 @@ class Flip(msgspec.Struct, frozen=True):
 async def read_flip(request: Request[Any, Any, Any]) -> Flip:
     """The body, if there is one."""
     body = await request.body()
-    try:
-        return msgspec.json.decode(body, type=Flip) if body else Flip()
-    except msgspec.DecodeError as error:
-        shown = body[:80].decode("utf-8", "replace")
-        raise InvalidInput("body", shown, f"{{reason, actor}} as JSON ({error})") from error
+    return read_json(body, Flip, "{reason, actor} as JSON in UTF-8") if body else Flip()
 
 
 @post("/v1/invariants/{rule:str}/pause", tags=["invariants"], summary="Stop a rule from acting", status_code=200)

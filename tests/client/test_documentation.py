@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from mooring import client
+from mooring.model.errors import MooringError
 from tests.client.dock import TOKEN, Dock
 
 TEXT = (Path(__file__).parents[2] / "docs" / "sdk.md").read_text()
@@ -30,6 +32,14 @@ def documented(dock: Dock, tmp_path_factory):
     yield dock
     agent.kill()
     agent.wait()
+
+
+def test_every_documented_error_comes_from_the_sdk_itself():
+    errors = re.findall(r"^\| `([A-Z]\w+)` \|", TEXT, re.MULTILINE)
+    assert {"ClaimTimeout", "LimitReached", "LeaseLost", "Unavailable"} <= set(errors)
+    for name in errors:
+        assert issubclass(getattr(client, name), MooringError)
+    assert {name for name in client.__all__ if getattr(client, name).__name__ != name} == set()
 
 
 def test_there_are_examples():

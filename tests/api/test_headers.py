@@ -13,7 +13,7 @@ def test_pages_run_nothing_but_our_own_scripts_and_styles(stranger: httpx.Client
     headers = stranger.get(path).headers
     policy = dict(rule.strip().split(" ", 1) for rule in headers["content-security-policy"].split(";"))
     assert policy["default-src"] == "'none'"
-    assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+    assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == policy["img-src"] == "'self'"
     assert policy["form-action"] == "'self'"
     assert policy["base-uri"] == policy["frame-ancestors"] == "'none'"
     assert "unsafe" not in headers["content-security-policy"]

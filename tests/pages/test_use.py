@@ -102,6 +102,21 @@ def test_what_somebody_is_typing_survives_boxes_that_come_and_go(page: Page, up:
         expect(page.locator("#search")).to_be_focused()
 
 
+# --- policy ----------------------------------------------------------------------------------------------------------
+def test_a_picture_that_is_no_file_of_ours_is_refused_and_its_page_fails_its_test(browser: Browser, up: Up):
+    with pytest.raises(AssertionError, match="Content Security Policy"), open_page(browser, up.url) as page:
+        page.evaluate(_LOAD, "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg'/>")
+    with open_page(browser, up.url) as page:
+        page.evaluate(_LOAD, "/static/mooring.svg")
+
+
+_LOAD = """address => new Promise(settled => {
+  const picture = new Image();
+  picture.onload = picture.onerror = settled;
+  picture.src = address;
+})"""
+
+
 # --- theme -----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("scheme", "other"), [("light", "dark"), ("dark", "light")])
 def test_the_theme_follows_the_system_until_somebody_chooses(browser: Browser, up: Up, scheme: str, other: str):

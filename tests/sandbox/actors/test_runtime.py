@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -26,16 +27,49 @@ def test_every_holder_has_an_address_of_its_own_and_keeps_it() -> None:
     assert len(set(given)) == 600
     assert addresses.take("pod-3", "") == given[3]
     assert not any(address.endswith((".0", ".255")) for address in given)
-    assert all(address.startswith("127.") and 64 <= int(address.split(".")[1]) < 128 for address in given)
+    assert all(address.startswith("127.64.") for address in given)
+
+
+def test_a_folder_keeps_to_its_own_stretch_however_many_pods_come_and_go() -> None:
+    addresses = Addresses(LOOPBACK, "busy")
+    used = {_passing(addresses, f"pod-{number}") for number in range(5_000)}
+    assert len(used) <= 256
+
+
+def test_an_address_rests_before_somebody_else_gets_it() -> None:
+    addresses = Addresses(LOOPBACK, "busy")
+    left = _passing(addresses, "first")
+    assert left not in [_passing(addresses, f"pod-{number}") for number in range(200)]
+
+
+def test_a_stretch_grows_with_the_pods_that_live_in_it() -> None:
+    addresses = Addresses(LOOPBACK, "crowded")
+    assert len({addresses.take(f"pod-{number}", "") for number in range(3_000)}) == 3_000
+
+
+def test_two_folders_seldom_meet() -> None:
+    stretches = []
+    for folder in range(200):
+        addresses = Addresses(LOOPBACK, f"/home/somebody/cluster-{folder}")
+        stretches.append({addresses.take(f"pod-{number}", "") for number in range(50)})
+    meetings = sum(not one.isdisjoint(other) for one, other in combinations(stretches, 2))
+    assert meetings / (200 * 199 / 2) < 0.005
+
+
+def _passing(addresses: Addresses, pod: str) -> str:
+    address = addresses.take(pod, "")
+    addresses.release(pod)
+    return address
 
 
 def test_a_wanted_address_is_given_when_it_is_free_and_ours_to_give() -> None:
     addresses = Addresses(LOOPBACK, "here")
-    assert addresses.take("a", "127.70.1.2") == "127.70.1.2"
-    assert addresses.take("b", "127.70.1.2") != "127.70.1.2"
+    assert addresses.take("a", "127.64.1.2") == "127.64.1.2"
+    assert addresses.take("b", "127.64.1.2") != "127.64.1.2"
     assert addresses.take("c", "10.0.0.1") != "10.0.0.1"
+    assert addresses.take("e", "127.65.1.2") != "127.65.1.2"
     addresses.release("a")
-    assert addresses.take("d", "127.70.1.2") == "127.70.1.2"
+    assert addresses.take("d", "127.64.1.2") == "127.64.1.2"
 
 
 @pytest.mark.parametrize(

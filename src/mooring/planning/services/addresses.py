@@ -4,7 +4,7 @@ from collections.abc import Collection
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 # Where the sandbox's process runtime puts pods. Any other loopback address is this machine, never a pod.
-_PROCESS_PODS = ip_network("127.64.0.0/10")
+_PROCESS_PODS = ip_network("127.64.0.0/16")
 
 
 def refuse_address(address: str, own: Collection[str]) -> str:

@@ -7,17 +7,23 @@ plane puts no loopback address into the endpoints of a Service.
 import ipaddress
 import zlib
 
-LOOPBACK = ipaddress.IPv4Network("127.64.0.0/10")
+LOOPBACK = ipaddress.IPv4Network("127.64.0.0/16")
 IMAGINARY = ipaddress.IPv4Network("10.64.0.0/10")
+LEAST_STRETCH = 256
 
 
 class Addresses:
-    """Hands out addresses. Different folders begin at different places, so that two clusters seldom meet."""
+    """Hands out addresses, round and round a stretch that is twice as long as it has holders.
+
+    Different folders begin at different places and stay there, so that two clusters seldom meet; an address that was
+    given back rests for a while, so that who still knows it does not talk to a stranger.
+    """
 
     def __init__(self, network: ipaddress.IPv4Network, seed: str) -> None:
         self._network = network
         self._usable = network.num_addresses - 2
-        self._next = zlib.crc32(seed.encode()) % self._usable
+        self._start = zlib.crc32(seed.encode()) % self._usable
+        self._step = 0
         self._holders: dict[str, str] = {}
         self._addresses: dict[str, str] = {}
 
@@ -28,8 +34,8 @@ class Addresses:
         if wanted and wanted not in self._holders and ipaddress.ip_address(wanted) in self._network:
             return self._give(holder, wanted)
         while True:
-            address = str(self._network[self._next + 1])
-            self._next = (self._next + 1) % self._usable
+            address = str(self._network[(self._start + self._step) % self._usable + 1])
+            self._step = (self._step + 1) % min(self._usable, max(LEAST_STRETCH, 2 * len(self._holders)))
             if address not in self._holders and not address.endswith((".0", ".255")):
                 return self._give(holder, address)
 

@@ -8,7 +8,8 @@ import pytest
 from tests.acceptance.world import Up
 
 READS = ["/v1/pools", "/v1/workers", "/v1/nodes", "/v1/invariants", "/v1/audit", "/v1/claims", "/v1/events"]
-PAGES = ["/", "/audit", "/claims", "/invariants", "/workers.json", "/workers.csv", "/audit.csv", "/cells.json?node=x"]
+LISTS = ["/workers.json", "/workers.csv", "/audit.csv", "/invariants.csv", "/pools.csv", "/nodes.json"]
+PAGES = ["/", "/audit", "/claims", "/invariants", *LISTS, "/cells.json?node=x"]
 WRITE = "/v1/invariants/adopted/resume"
 
 

@@ -13,7 +13,15 @@ from litestar.types import ControllerRouterHandler
 
 from mooring.api.auth import COOKIE, Access
 from mooring.api.bounds import Before
-from mooring.api.readmodels import AuditReading, ClaimReading, ReadSide, WorkerReading
+from mooring.api.readmodels import (
+    AuditReading,
+    ClaimReading,
+    InvariantReading,
+    NodeReading,
+    PoolReading,
+    ReadSide,
+    WorkerReading,
+)
 from mooring.api.server import Pages, constant
 from mooring.dashboard.actions import ACTIONS
 from mooring.dashboard.diagnosis_pages import DIAGNOSIS_PAGES
@@ -27,6 +35,7 @@ from mooring.dashboard.views import (
     read_claims_page,
     read_fleet,
     read_invariants,
+    read_nodes,
     read_tile,
     read_trail,
 )
@@ -77,6 +86,12 @@ def invariants_page(reading: ReadSide, selection: Selection) -> Response[str]:
     )
 
 
+@get(["/invariants.json", "/invariants.csv"], include_in_schema=False, sync_to_thread=False)
+def invariants_twin(reading: ReadSide, request: Request[Any, Any, Any]) -> Response[Any]:
+    """The rules of the invariants page."""
+    return twin_response(request, InvariantReading, read_invariants(reading))
+
+
 @get(["/claims.json", "/claims.csv"], include_in_schema=False)
 async def claims_twin(reading: ReadSide, selection: Selection, request: Request[Any, Any, Any]) -> Response[Any]:
     """The rows of the claims page."""
@@ -100,6 +115,18 @@ async def node_cells(reading: ReadSide, selection: Selection) -> Response[list[d
 async def workers_twin(reading: ReadSide, selection: Selection, request: Request[Any, Any, Any]) -> Response[Any]:
     """The rows of the fleet page."""
     return twin_response(request, WorkerReading, (await read_fleet(reading, selection)).workers)
+
+
+@get(["/pools.json", "/pools.csv"], include_in_schema=False, sync_to_thread=False)
+def pools_twin(reading: ReadSide, request: Request[Any, Any, Any]) -> Response[Any]:
+    """The pools of the fleet page, which shows all of them under any filter."""
+    return twin_response(request, PoolReading, reading.pools())
+
+
+@get(["/nodes.json", "/nodes.csv"], include_in_schema=False)
+async def nodes_twin(reading: ReadSide, selection: Selection, request: Request[Any, Any, Any]) -> Response[Any]:
+    """The nodes of the fleet page."""
+    return twin_response(request, NodeReading, await read_nodes(reading, selection))
 
 
 @get(["/audit.json", "/audit.csv"], include_in_schema=False)
@@ -163,9 +190,12 @@ def build_pages(live: LiveViews) -> Pages:
         claims_page,
         claims_twin,
         invariants_page,
+        invariants_twin,
         stream_page,
         node_cells,
         workers_twin,
+        pools_twin,
+        nodes_twin,
         audit_twin,
         login_page,
         login,

@@ -13,6 +13,7 @@ from mooring.api.readmodels import (
     ClaimFilter,
     ClaimItems,
     InvariantReading,
+    NodeReading,
     PoolReading,
     ReadSide,
     WorkerReading,
@@ -71,11 +72,13 @@ async def read_fleet(reading: ReadSide, selection: Selection) -> FleetPage:
     """Workers that match, on the nodes they are on."""
     everyone = await reading.workers()
     matching = [worker for worker in everyone if _matches(worker, selection)]
-    nodes = await reading.nodes()
-    if selection.node:
-        nodes = [node for node in nodes if node.name == selection.node]
-    tiles = {tile.id: render_tile(tile) for tile in plan_tiles(nodes, matching)}
-    return FleetPage(reading.pools(), matching, len(everyone), tiles)
+    tiles = plan_tiles(await read_nodes(reading, selection), matching)
+    return FleetPage(reading.pools(), matching, len(everyone), {tile.id: render_tile(tile) for tile in tiles})
+
+
+async def read_nodes(reading: ReadSide, selection: Selection) -> Sequence[NodeReading]:
+    """All nodes, or the one that is chosen."""
+    return [node for node in await reading.nodes() if selection.node in ("", node.name)]
 
 
 async def read_tile(reading: ReadSide, selection: Selection) -> Sequence[WorkerReading]:

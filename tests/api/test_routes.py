@@ -179,3 +179,13 @@ def test_any_pod_can_be_explained_and_one_that_is_not_there_is_404(api: httpx.Cl
     assert {"summary", "fix", "preflight", "events", "failure", "unread", "lookedAt"} <= told.keys()
     missing = api.get("/v1/explain/pods/default/nobody")
     assert missing.status_code == 404 and missing.json()["code"] == "not_found"
+
+
+def test_a_pool_that_is_not_there_yet_has_no_workers_and_that_is_no_error(api: httpx.Client):
+    answer = api.get("/v1/workers?pool=nope/nope")
+    assert (answer.status_code, answer.json()) == (200, {"items": [], "total": 0})
+
+
+def test_workers_can_be_asked_for_by_their_pool_s_name_alone(api: httpx.Client):
+    named = api.get("/v1/workers?pool=duck").json()["items"]
+    assert named and {worker["pool"] for worker in named} == {"duck"}

@@ -71,6 +71,34 @@ def test_workers_can_be_asked_for_by_pool_node_and_state(up: Up):
     assert names(up, "--only", "lost") == []
 
 
+def test_a_pool_may_be_called_by_its_name_alone(up: Up):
+    assert names(up, "--pool", "duck") == names(up, "--pool", "queries/duck")
+
+
+@pytest.mark.parametrize(
+    ("asked", "missing", "meant"),
+    [
+        (("workers", "--pool", "runners/linus"), "pool 'runners/linus'", "did you mean 'runners/linux'?"),
+        (("workers", "--pool", "nope/nope"), "pool 'nope/nope'", "pools that exist: queries/duck, runners/linux"),
+        (("workers", "--pool", "linus", "-o", "json"), "pool 'linus'", "did you mean 'runners/linux'?"),
+        (("workers", "--pool", "runners/linus", "--watch"), "pool 'runners/linus'", "did you mean 'runners/linux'?"),
+        (("workers", "--node", "work-001"), "node 'work-001'", "did you mean 'work-01'?"),
+        (("claims", "--pool", "runners/linus"), "pool 'runners/linus'", "did you mean 'runners/linux'?"),
+        (("services", "harbour/tide"), "service harbour/tide", "did you mean 'harbour/tides'?"),
+    ],
+)
+def test_of_what_is_not_there_no_empty_list_is_shown(up: Up, asked: tuple[str, ...], missing: str, meant: str):
+    done = up.command(*asked)
+    assert (done.code, done.out) == (3, "")
+    assert done.err.startswith(f"mooring: not_found: there is no {missing}\n")
+    assert meant in done.err
+
+
+def test_an_empty_list_of_what_is_there_is_an_answer(up: Up):
+    for listing in ("workers", "claims"):
+        assert len(out(up, listing, "--pool", "queries/duck", "--only", "lost").splitlines()) == 1
+
+
 def test_the_trail_can_be_asked_for_by_actor_and_cut_short(up: Up):
     for _ in range(2):
         up.command("resume", "adopted", "--reason", "for the trail")

@@ -78,7 +78,7 @@ def test_json_of_one_is_the_whole_object(mooring, capsys):
 def test_a_name_that_is_not_there_says_which_one_was_probably_meant(mooring):
     with pytest.raises(NotFound) as error:
         warming.run_warmups(HERE, "cor", Format.TABLE, watch=False)
-    assert "did you mean 'core'?" in error.value.fix
+    assert "did you mean 'search/core'?" in error.value.fix
 
 
 def test_a_name_that_two_have_must_be_told_apart(mooring):

@@ -51,7 +51,7 @@ def get_pool(reading: ReadSide, namespace: str, name: str) -> PoolReading:
 async def list_workers(
     reading: ReadSide, pool: str = "", node: str = "", worker_state: Annotated[str, QueryParameter(name="state")] = ""
 ) -> Items[WorkerReading]:
-    """Workers, filtered by pool (`namespace/name`), node or state."""
+    """Workers by pool (`namespace/name`, or a name), node or state. Of a pool that is not there: none."""
     if worker_state and worker_state not in set(WorkerState):
         raise InvalidInput("state", worker_state, f"one of {', '.join(WorkerState)}")
     workers = await reading.workers(pool, node, worker_state)

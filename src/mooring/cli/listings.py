@@ -2,11 +2,12 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NoReturn
 
+from mooring.cli.narrowing import refuse_unknown
 from mooring.cli.output import Column, Format, Row, show
 from mooring.client.connection import Connection, Endpoint
 from mooring.client.errors import Unreachable
@@ -52,6 +53,7 @@ class Listing:
     columns: tuple[Column, ...]
     name: str
     watches: frozenset[str]
+    narrowed_by: Mapping[str, str] = field(default_factory=dict)  # filters by name, and the list that has these names
 
 
 def _field(title: str, key: str, *, wide: bool = False, styled: bool = False) -> Column:
@@ -139,6 +141,7 @@ WORKERS = Listing(
     ),
     "worker/{namespace}/{name}",
     frozenset({"worker", "node"}),
+    {"pool": "pools", "node": "nodes"},
 )
 NODES = Listing(
     "NodeList",
@@ -177,6 +180,7 @@ CLAIMS = Listing(
     ),
     "claim/{id}",
     frozenset({"worker", "pool"}),
+    {"pool": "pools"},
 )
 AUDIT = Listing(
     "AuditList",
@@ -296,6 +300,8 @@ def run_listing(listing: Listing, endpoint: Endpoint, query: dict[str, str], for
         _watch(listing, connection, query, form)
     answer = connection.get(listing.path, query)
     rows = answer["items"]
+    if not rows:
+        refuse_unknown(connection, listing.narrowed_by, query)
     _print(listing, rows, form)
     if answer["total"] > len(rows):
         print(f"{len(rows)} of {answer['total']} shown; more with --limit", file=sys.stderr)
@@ -311,6 +317,8 @@ def _watch(listing: Listing, connection: Connection, query: dict[str, str], form
     known: dict[str, Row] | None = None
     for _ in reasons_to_look(connection, listing.watches):
         rows = connection.get(listing.path, query)["items"]
+        if known is None and not rows:
+            refuse_unknown(connection, listing.narrowed_by, query)
         before, fresh = known or {}, {key(**row): row for row in rows}
         changes = [
             ("ADDED" if name not in before else "MODIFIED", row)

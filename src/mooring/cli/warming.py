@@ -5,7 +5,6 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 from urllib.parse import quote
 
@@ -14,6 +13,7 @@ from mooring.cli.output import API_VERSION, Column, Format, Row, printable, show
 from mooring.client.connection import Connection, Endpoint
 from mooring.client.errors import Unreachable
 from mooring.model.errors import InvalidInput, NotFound, Refused
+from mooring.model.spelling import suggest
 
 _SHARDS = (
     Column("SHARD", lambda row: row["shard"]),
@@ -85,11 +85,7 @@ def find_one(connection: Connection, name: str) -> Row:
         return found[0]
     if found:
         raise InvalidInput("NAME", name, f"one of {', '.join(key for key in keys if key.endswith(f'/{name}'))}")
-    close = get_close_matches(name, [*keys, *(row["name"] for row in rows)], n=1)
-    meant = f"did you mean {close[0]!r}? " if close else ""
-    raise NotFound(
-        f"there is no warmup {name!r}", fix=f"{meant}warmups that exist: {', '.join(sorted(keys)) or 'none'}"
-    )
+    raise NotFound(f"there is no warmup {name!r}", fix=suggest(name, keys, "warmups"))
 
 
 def _show_one(warmup: Row, form: Format) -> None:

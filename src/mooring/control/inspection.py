@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from mooring.clock import Clock
 from mooring.control.fleet import Fleet
@@ -15,6 +14,7 @@ from mooring.model.claim import Claim
 from mooring.model.errors import NotFound, Unavailable
 from mooring.model.health import WorkerHealth
 from mooring.model.node import Node
+from mooring.model.spelling import suggest
 from mooring.model.worker import ClassifiedWorker, WorkerState
 from mooring.planning.drain_check import DrainCheck, DrainSnapshot, plan_drain_check
 from mooring.planning.workers import classify_worker
@@ -67,7 +67,7 @@ class Inspection:
         """What to answer of a worker that is not there: the one that was meant. Slow in a large fleet."""
         pools = self._fleet.worker_pools.values()
         known = [worker.name for pool in pools for worker in pool.values() if worker.namespace == namespace]
-        return NotFound(f"there is no worker {namespace}/{name}", fix=_meant(name, known))
+        return NotFound(f"there is no worker {namespace}/{name}", fix=suggest(name, known, "workers"))
 
     async def node(self, name: str) -> InspectedNode | None:
         """One node; None when it is not there."""
@@ -78,7 +78,7 @@ class Inspection:
 
     def no_node(self, name: str) -> NotFound:
         """What to answer of a node that is not there: the one that was meant."""
-        return NotFound(f"there is no node {name!r}", fix=_meant(name, list(self._fleet.nodes)))
+        return NotFound(f"there is no node {name!r}", fix=suggest(name, self._fleet.nodes, "nodes"))
 
     async def drain_check(self, name: str) -> DrainCheck:
         """What would happen if that node went now; `NotFound` names the one that was meant."""
@@ -134,10 +134,3 @@ class Inspection:
                 elif item.state is WorkerState.IDLE:
                     elsewhere[key] += 1
         return tuple(sorted(here, key=lambda item: item.worker.name)), elsewhere
-
-
-def _meant(name: str, known: list[str]) -> str:
-    close = get_close_matches(name, known, n=1)
-    if close:
-        return f"did you mean {close[0]!r}?"
-    return f"those that exist: {', '.join(sorted(known)[:10]) or 'none'}"

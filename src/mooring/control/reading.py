@@ -19,6 +19,7 @@ from mooring.model.health import WorkerHealth
 from mooring.model.invariant import INVARIANTS
 from mooring.model.node import Quarantine
 from mooring.model.pool import Pool, PoolSpec, PoolStatus
+from mooring.model.spelling import suggest
 from mooring.model.why import Why
 from mooring.model.worker import ClassifiedWorker, Worker, WorkerState
 from mooring.planning.workers import classify_worker
@@ -114,16 +115,16 @@ class ReadSide:
         """One pool, or `NotFound`."""
         pool = self._fleet.pool(f"{namespace}/{name}")
         if pool is None:
-            known = ", ".join(sorted(self._fleet.pools)) or "none"
-            raise NotFound(f"there is no pool {namespace}/{name}", fix=f"pools that exist: {known}")
+            key = f"{namespace}/{name}"
+            raise NotFound(f"there is no pool {key}", fix=suggest(key, self._fleet.pools, "pools"))
         return _pool(pool)
 
     async def workers(self, pool_key: str = "", node: str = "", state: str = "") -> list[WorkerReading]:
-        """Workers, classified; without the ledger they are shown by their stamps alone."""
+        """Workers, classified, of a pool by key or by name; without the ledger they are shown by their stamps alone."""
         chosen = [
             worker
             for key, workers in sorted(self._fleet.worker_pools.items())
-            if pool_key in ("", key)
+            if pool_key in ("", key, key.partition("/")[2])
             for worker in sorted(workers.values(), key=_natural)
             if node in ("", worker.node)
         ]

@@ -21,8 +21,7 @@ def claims(
     state: State = None,
 ) -> None:
     """Claims: who holds or waits for which worker, newest first."""
-    namespace, _, name = pool.rpartition("/")
-    query = {"namespace": namespace, "pool": name, "owner": owner, "state": only, "limit": str(limit)}
+    query = {"pool": pool, "owner": owner, "state": only, "limit": str(limit)}
     run_list("CLAIMS", query, output, watch, url, token, state)
 
 

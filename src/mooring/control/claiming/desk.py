@@ -16,6 +16,7 @@ from mooring.ledger.port import Ledger
 from mooring.model.claim import AdmissionVerdict, Claim, ClaimState, EndCause, NewClaim, Verdict
 from mooring.model.errors import Conflict, NotFound, Refused, StaleEpoch, Unavailable
 from mooring.model.pool import Pool, find_problems
+from mooring.model.spelling import suggest
 from mooring.model.wish import Wish
 
 log = structlog.get_logger()
@@ -247,8 +248,7 @@ class ClaimDesk:
     def _pool(self, pool_key: str) -> Pool:
         pool = self._fleet.pool(pool_key)
         if pool is None or pool.terminating:
-            known = ", ".join(sorted(self._fleet.pools)) or "none"
-            raise UnknownPool(f"there is no pool {pool_key!r}", fix=f"pools that exist: {known}")
+            raise UnknownPool(f"there is no pool {pool_key!r}", fix=suggest(pool_key, self._fleet.pools, "pools"))
         if problems := find_problems(pool):
             raise PoolInvalid(f"the spec of {pool_key} is wrong: {problems[0]}", fix="correct the pool")
         return pool

@@ -8,6 +8,7 @@ from mooring.model.errors import NotFound, Unavailable
 from mooring.model.openapi import ApiDocument
 from mooring.model.service import Service, ServiceSpec, ServiceStatus, explain_status
 from mooring.model.serving import Answer, Outcome
+from mooring.model.spelling import suggest
 from mooring.model.why import Why
 from mooring.planning.services.diagnosis import judge_answer
 
@@ -84,8 +85,7 @@ class ServiceReadSide:
         return service
 
     def _unknown(self, name: str) -> NotFound:
-        known = ", ".join(sorted(self._watch.services)) or "none"
-        return NotFound(f"there is no service {name}", fix=f"services that exist: {known}")
+        return NotFound(f"there is no service {name}", fix=suggest(name, self._watch.services, "services"))
 
     def _read(self, service: Service) -> ServiceReading:
         """As its status says; but a status that nobody can read again is not to be believed."""

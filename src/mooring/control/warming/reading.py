@@ -8,6 +8,7 @@ import msgspec
 from mooring.control.fleet import Fleet
 from mooring.control.warming.watch import WarmupWatch
 from mooring.model.errors import NotFound
+from mooring.model.spelling import suggest
 from mooring.model.warmup import Warmup, WarmupSpec, WarmupStatus
 from mooring.planning.warmups.warmth import warm_nodes
 
@@ -65,8 +66,8 @@ class WarmupReadSide:
 def find_warmup(watch: WarmupWatch, namespace: str, name: str) -> Warmup:
     """One Warmup as cached, or `NotFound` naming those that exist."""
     known: Mapping[str, Warmup] = watch.warmups
-    warmup = known.get(f"{namespace}/{name}")
+    key = f"{namespace}/{name}"
+    warmup = known.get(key)
     if warmup is None:
-        shown = ", ".join(sorted(known)) or "none"
-        raise NotFound(f"there is no warmup {namespace}/{name}", fix=f"warmups that exist: {shown}")
+        raise NotFound(f"there is no warmup {key}", fix=suggest(key, known, "warmups"))
     return warmup

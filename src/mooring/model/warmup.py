@@ -73,7 +73,8 @@ class WarmupSpec(msgspec.Struct, rename="camel", frozen=True):
 
 
 class ShardStatus(msgspec.Struct, rename="camel", frozen=True):
-    """Where a shard is, and how far. `warm` is the generation that its node holds, whatever is being fetched."""
+    """Where a shard is, and how far. `warm` is the generation that is in use, whatever is being fetched: on its node,
+    or on `warmNode` while the shard moves."""
 
     shard: int = 0
     node: str = ""
@@ -84,6 +85,13 @@ class ShardStatus(msgspec.Struct, rename="camel", frozen=True):
     warm: str = ""
     restarts: int = 0
     why: str = ""
+    warm_node: str = ""
+    warm_node_uid: str = msgspec.field(default="", name="warmNodeUID")
+
+    @property
+    def holder(self) -> tuple[str, str]:
+        """Name and uid of the node that holds the copy in use."""
+        return (self.warm_node, self.warm_node_uid) if self.warm_node else (self.node, self.node_uid)
 
 
 class Release(msgspec.Struct, rename="camel", frozen=True):
@@ -178,6 +186,13 @@ class Warmup(msgspec.Struct, frozen=True):
     def round(self) -> str:
         """The forced re-warm that Jobs have to belong to; empty before the first."""
         return self.status.rewarm.id if self.status.rewarm else ""
+
+    @property
+    def rewarm_wish(self) -> str:
+        """The forced re-warm that has not fired. Whoever replaces the object drops the annotation, not the wish."""
+        if self.rewarm_request and self.rewarm_request != self.round:
+            return self.rewarm_request
+        return self.status.rewarm.pending if self.status.rewarm else ""
 
 
 def check_spec(spec: WarmupSpec) -> list[InvalidInput]:

@@ -86,6 +86,7 @@ class Cluster:
         self.now = NOW
         self.made: list[CreateJob] = []
         self.least_warm: int | None = None
+        self.unfit_since: dict[str, datetime] = {}
         self._serial = 0
 
     def step(self, seconds: float = 1.0) -> WarmupPlan:
@@ -108,7 +109,21 @@ class Cluster:
         return plan
 
     def plan(self) -> WarmupPlan:
-        return plan_warmup(snapshot(self.warmup, self.nodes, *self.jobs.values(), now=self.now))
+        jobs = self.jobs.values()
+        return plan_warmup(snapshot(self.warmup, self.nodes, *jobs, now=self.now, unfit_since=self.unfit_since))
+
+    def cordon(self, name: str, for_seconds: float) -> None:
+        """Nothing new goes there, and has not for that long."""
+        self.nodes[name] = replace(self.nodes[name], unschedulable=True)
+        self.unfit_since[self.nodes[name].uid] = self.now - timedelta(seconds=for_seconds)
+
+    def uncordon(self, name: str) -> None:
+        self.nodes[name] = replace(self.nodes[name], unschedulable=False)
+        del self.unfit_since[self.nodes[name].uid]
+
+    def fail(self, name: str) -> None:
+        """The Job ends badly."""
+        self.jobs[name] = replace(self.jobs[name], complete=False, failed=True, failure="DeadlineExceeded")
 
     def settle(self, passes: int = 200) -> WarmupStatus:
         """Until nothing more is to do."""

@@ -73,8 +73,9 @@ class GateReader:
             return None
         shards: dict[int, dict[str, str]] = {}
         for shard in found.status.shards:
-            node = self._fleet.nodes.get(shard.node)
-            if shard.warm and node is not None and _usable(node) and node.uid == shard.node_uid:
+            name, uid = shard.holder
+            node = self._fleet.nodes.get(name)
+            if shard.warm and node is not None and _usable(node) and node.uid == uid:
                 shards.setdefault(shard.shard, {})[node.name] = node.uid
         return shards
 

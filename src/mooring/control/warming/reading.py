@@ -59,7 +59,7 @@ class WarmupReadSide:
             terminating=warmup.terminating,
             created_at=warmup.created_at,
             warm_nodes=warm_nodes(warmup.status, self._fleet.nodes),
-            rewarm_pending=bool(warmup.rewarm_request) and warmup.rewarm_request != warmup.round,
+            rewarm_pending=bool(warmup.rewarm_wish),
         )
 
 

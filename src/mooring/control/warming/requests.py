@@ -33,9 +33,8 @@ class WarmupRequests:
     async def rewarm(self, namespace: str, name: str, *, actor: str, reason: str) -> Asked:
         """Fetch everything again, once, as soon as nodes are Ready. One that still waits is not doubled."""
         warmup = find_warmup(self._watch, namespace, name)
-        fired = warmup.round
-        if warmup.rewarm_request and warmup.rewarm_request != fired:
-            return Asked(warmup.rewarm_request)
+        if warmup.rewarm_wish:
+            return Asked(warmup.rewarm_wish)
         request = self._entropy.uuid()
         await self._annotate(warmup, names.REWARM, request, "rewarm", actor, reason)
         return Asked(request)

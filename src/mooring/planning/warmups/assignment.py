@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 
 from mooring.model.node import Node
 from mooring.model.warm_job import WarmJob
-from mooring.model.warmup import NodesVerdict, ShardStatus, Warmup
+from mooring.model.warmup import NodesVerdict, Warmup
+from mooring.planning.warmups.jobs import job_name
 from mooring.planning.warmups.nodes import Ground
 
 PATIENCE = timedelta(seconds=900)  # how long missing nodes are waited for, before the present ones are warmed
@@ -20,6 +21,7 @@ class Assignment:
     wanted: int  # how many shards there are to place
     verdict: NodesVerdict
     message: str
+    spare: int = 0  # how many nodes are left that could take a shard
     homeless: tuple[int, ...] = ()
     moved: frozenset[int] = field(default_factory=frozenset)
     waiting_since: datetime | None = None
@@ -38,7 +40,7 @@ def plan_assignment(warmup: Warmup, jobs: Iterable[WarmJob], ground: Ground, loa
 
 def _spread(warmup: Warmup, jobs: Iterable[WarmJob], ground: Ground, load: Mapping[str, int]) -> Assignment:
     spec = warmup.spec
-    homes = _sticky(jobs, warmup.status.shards, ground, spec.shards)
+    homes = _sticky(warmup, jobs, ground)
     taken = {node.uid for node in homes.values()}
     spare = len(ground.roomy_uids - taken)
     unplaced = [shard for shard in range(spec.shards) if shard not in homes]
@@ -62,6 +64,7 @@ def _spread(warmup: Warmup, jobs: Iterable[WarmJob], ground: Ground, load: Mappi
         wanted=spec.shards,
         verdict=verdict,
         message=message,
+        spare=len(ground.roomy_uids - {node.uid for node in homes.values()}),
         homeless=tuple(shard for shard in range(spec.shards) if shard not in homes),
         moved=frozenset(moved & set(leaving)),
         waiting_since=since,
@@ -71,7 +74,7 @@ def _spread(warmup: Warmup, jobs: Iterable[WarmJob], ground: Ground, load: Mappi
 
 def _broadcast(warmup: Warmup, jobs: Iterable[WarmJob], ground: Ground) -> Assignment:
     """Every node gets everything; the number of a shard is then only a place in the list."""
-    homes = _sticky(jobs, warmup.status.shards, ground, None)
+    homes = _sticky(warmup, jobs, ground)
     taken = {node.uid for node in homes.values()}
     numbers = (number for number in range(len(homes) + len(ground.roomy)) if number not in homes)
     for node in sorted((n for n in ground.roomy if n.uid not in taken), key=lambda n: n.name):
@@ -80,25 +83,27 @@ def _broadcast(warmup: Warmup, jobs: Iterable[WarmJob], ground: Ground) -> Assig
     return Assignment(homes, len(homes), verdict, message)
 
 
-def _sticky(
-    jobs: Iterable[WarmJob], known: Iterable[ShardStatus], ground: Ground, shards: int | None
-) -> dict[int, Node]:
-    """Where shards are, as their Jobs say; without a Job, where they were last."""
+def _sticky(warmup: Warmup, jobs: Iterable[WarmJob], ground: Ground) -> dict[int, Node]:
+    """Where shards are, as their Jobs say; without a Job, where they were last, or where a copy of them is."""
+    spec, known = warmup.spec, warmup.status.shards
     homes: dict[int, Node] = {}
     taken: set[str] = set()
-    by_job = [(job.shard, job.node, job.node_uid) for job in jobs if job.shard is not None and not job.deleting]
-    by_status = [(shard.shard, shard.node, shard.node_uid) for shard in known if shard.node_uid]
-    for index, places in enumerate((by_job, by_status)):
-        for number, name, uid in places:
-            node = ground.nodes.get(name)
-            if node is None or node.uid != uid or uid in taken or number in homes:
-                continue
-            if shards is not None and not 0 <= number < shards:
-                continue
-            if index == 1 and uid not in ground.open_uids:
-                continue  # nothing to come back to
+
+    def settle(number: int, name: str, uid: str, *, has_job: bool) -> None:
+        node = ground.nodes.get(name)
+        if node is None or node.uid != uid or uid in taken or number in homes:
+            return
+        if (number < spec.shards or spec.mode == "Broadcast") and (has_job or ground.may_return(node)):
             homes[number] = node
             taken.add(uid)
+
+    for job in jobs:
+        if job.shard is not None and not job.deleting and job.name == job_name(spec.dataset, job.shard):
+            settle(job.shard, job.node, job.node_uid, has_job=True)
+    for shard in known:
+        settle(shard.shard, shard.node, shard.node_uid, has_job=False)
+    for shard in known:
+        settle(shard.shard, *shard.holder, has_job=False)
     return homes
 
 

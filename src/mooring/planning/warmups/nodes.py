@@ -38,6 +38,10 @@ class Ground:
         since = self.unfit_since.get(node.uid)
         return since is not None and self.now - since >= self.debounce
 
+    def may_return(self, node: Node) -> bool:
+        """Whether a shard without a Job still belongs there: the node takes it now, or may soon."""
+        return node.uid in self.open_uids or (node.uid in self.unfit_since and not self.left(node))
+
     def next_change(self) -> datetime | None:
         """When the next blink becomes an absence."""
         due = [since + self.debounce for since in self.unfit_since.values()]

@@ -1,7 +1,7 @@
 """Keep a dataset warm on live nodes: the invariant `warm-on-live-node`, snapshot in, plan out."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from mooring.model.node import Node
@@ -12,14 +12,8 @@ from mooring.planning.warmups.assignment import PATIENCE, Assignment, plan_assig
 from mooring.planning.warmups.circuit import compute_circuit
 from mooring.planning.warmups.jobs import access_hash, job_name, order_hash
 from mooring.planning.warmups.nodes import Ground
-from mooring.planning.warmups.staleness import (
-    ROLLED,
-    Order,
-    ReleaseJob,
-    Sorted,
-    Staleness,
-    plan_stale_release,
-)
+from mooring.planning.warmups.rolling import Roll, plan_releases
+from mooring.planning.warmups.staleness import Order, ReleaseJob, Sorted, Staleness, plan_stale_release
 from mooring.planning.warmups.status import Scene, compute_conditions, compute_phase, compute_shards
 
 MOST_CREATES = 50  # a pass
@@ -76,12 +70,14 @@ def plan_warmup(snapshot: WarmupSnapshot) -> WarmupPlan:
     open_at = access.since + timedelta(seconds=warmup.spec.propagation_seconds) if access.since else ground.now
     held = _held_because(snapshot, circuit, open_at)
     creates = () if held else _plan_creates(snapshot, assignment, order)
+    present = {job.name for job in snapshot.jobs} | snapshot.taken.keys()
+    roll = Roll(ground, assignment, order, own, present, held)
     scene = Scene(
         warmup=warmup,
         ground=ground,
         assignment=assignment,
         jobs={job.name: job for job in snapshot.jobs if not job.deleting and job.name in order.names},
-        stale={release.job.name: release for release in found.stale},
+        stale={release.job.name: _explain(release, roll) for release in found.stale},
         pods=snapshot.pods,
         progress=snapshot.progress,
         taken={**snapshot.taken, **_blocked(found, order)},
@@ -100,7 +96,7 @@ def plan_warmup(snapshot: WarmupSnapshot) -> WarmupPlan:
         reason=reason,
         verdict=assignment.verdict.value,
         nodes_ready=sum(bool(shard.warm) for shard in shards),
-        nodes_total=assignment.wanted,
+        nodes_total=max(assignment.wanted, len(shards)),
         shards=shards,
         failure=warmup.status.failure if failed else None,
         release=warmup.status.release,
@@ -113,7 +109,7 @@ def plan_warmup(snapshot: WarmupSnapshot) -> WarmupPlan:
     waits_for_access = open_at if open_at > ground.now else None
     return WarmupPlan(
         status=status,
-        releases=() if snapshot.problems else _plan_releases(found, own, circuit, creates),
+        releases=() if snapshot.problems else plan_releases(found, roll),
         creates=creates,
         kept=tuple(sorted(job.name for job in found.kept)),
         failing=tuple(job for job in own if job.name in failed and not job.deleting),
@@ -136,8 +132,8 @@ def compute_access(warmup: Warmup, now: datetime) -> AccessChange:
 def compute_rewarm(warmup: Warmup, assignment: Assignment, now: datetime) -> Rewarm | None:
     """Fire a forced re-warm once, when there are nodes for it. The status it is written to is the firing."""
     known = warmup.status.rewarm or Rewarm()
-    request = warmup.rewarm_request
-    if not request or request == known.id:
+    request = warmup.rewarm_wish
+    if not request:
         return Rewarm(known.id, known.fired_at) if known.id else None
     since = assignment.waiting_since
     patient = since is not None and now < since + PATIENCE
@@ -148,7 +144,7 @@ def compute_rewarm(warmup: Warmup, assignment: Assignment, now: datetime) -> Rew
 
 def _order(warmup: Warmup, assignment: Assignment, rewarm: Rewarm | None) -> Order:
     numbers = {*range(assignment.wanted), *assignment.homes}
-    names = frozenset(job_name(warmup.spec.dataset, number) for number in numbers)
+    names = {job_name(warmup.spec.dataset, number): number for number in numbers}
     round_id = rewarm.id if rewarm else ""
     return Order(warmup.uid, warmup.spec.generation, order_hash(warmup.spec), round_id, names)
 
@@ -171,6 +167,11 @@ def _release_moved(found: Sorted, assignment: Assignment, warmup: Warmup) -> Sor
     names = {job.name for job in moved}
     kept = tuple(job for job in found.kept if job.name not in names)
     return Sorted((*found.stale, *releases), kept, found.skipped)
+
+
+def _explain(release: ReleaseJob, roll: Roll) -> ReleaseJob:
+    stays = roll.stays_because(release)
+    return replace(release, reason=f"{release.reason}; {stays}") if stays else release
 
 
 def _held_because(snapshot: WarmupSnapshot, circuit: Circuit, open_at: datetime) -> str:
@@ -204,22 +205,3 @@ def _blocked(found: Sorted, order: Order) -> dict[str, str]:
         for job in found.skipped
         if job.name in order.names
     }
-
-
-def _plan_releases(
-    found: Sorted,
-    own: tuple[WarmJob, ...],
-    circuit: Circuit,
-    creates: tuple[CreateJob, ...],
-) -> tuple[ReleaseJob, ...]:
-    """All that is lost at once; what only has an old order shard by shard, each when the one before is warm."""
-    at_once: list[ReleaseJob] = []
-    rolled: list[ReleaseJob] = []
-    for release in found.stale:
-        if release.staleness is Staleness.FAILED and circuit.is_open:
-            continue
-        (rolled if release.staleness in ROLLED and release.job.complete else at_once).append(release)
-    in_work = bool(creates or at_once) or any(job.deleting or not job.finished for job in own)
-    if rolled and not in_work:
-        at_once.append(min(rolled, key=lambda release: release.job.name))
-    return tuple(at_once)

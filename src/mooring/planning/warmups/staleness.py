@@ -3,7 +3,7 @@
 A Job's pin is compared with the node's uid, not its name: a node can come back under its name with cold disks.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -37,7 +37,7 @@ class Order:
     generation: str
     spec_hash: str
     round: str
-    names: frozenset[str]  # of Jobs that this order makes
+    names: Mapping[str, int]  # of Jobs that this order makes, each with its shard
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from mooring.model.warm_job import WarmJob, WarmPod
 from mooring.model.warmup import Circuit, Phase, ShardState, ShardStatus, Warmup
 from mooring.model.why import Condition, merge_conditions
@@ -32,33 +34,35 @@ def compute_shards(scene: Scene) -> tuple[ShardStatus, ...]:
     """The state of every shard."""
     known = {shard.shard: shard for shard in scene.warmup.status.shards}
     numbers = range(scene.assignment.wanted) if scene.warmup.spec.mode == "Shard" else sorted(scene.assignment.homes)
+    if not numbers:  # a Broadcast without a node: what it had is lost, and not forgotten
+        numbers = sorted(known)
     return tuple(_shard(scene, number, known.get(number, ShardStatus(shard=number))) for number in numbers)
 
 
 def _shard(scene: Scene, number: int, before: ShardStatus) -> ShardStatus:
     name = job_name(scene.warmup.spec.dataset, number)
     job = scene.jobs.get(name)
-    warm = _warm_generation(scene, number, job, before)
+    copy = _copy_in_use(scene, job, before)
     if job is None:
-        return _without_job(scene, number, name, before, warm)
+        return _with_copy(_without_job(scene, number, name, before), copy)
     state, why = _judge(scene, job)
     pod = scene.pods.get(job.uid)
     fetched = scene.progress.get(job.uid, before.progress if before.state == ShardState.FETCHING else 0.0)
     progress = {ShardState.DONE: 1.0, ShardState.VERIFYING: 1.0, ShardState.FETCHING: fetched}.get(state, 0.0)
-    return ShardStatus(
+    shard = ShardStatus(
         shard=number,
         node=job.node,
         node_uid=job.node_uid,
         job=name,
         state=state.value,
         progress=progress,
-        warm=warm,
         restarts=pod.restarts if pod else 0,
         why=why,
     )
+    return _with_copy(shard, copy)
 
 
-def _without_job(scene: Scene, number: int, name: str, before: ShardStatus, warm: str) -> ShardStatus:
+def _without_job(scene: Scene, number: int, name: str, before: ShardStatus) -> ShardStatus:
     home = scene.assignment.homes.get(number)
     gone = bool(before.node_uid) and scene.ground.live(before.node, before.node_uid) is None
     lost = before.state == ShardState.STALE or (gone and before.state == ShardState.DONE)
@@ -69,7 +73,7 @@ def _without_job(scene: Scene, number: int, name: str, before: ShardStatus, warm
     else:
         why, state = because or "its Job is about to be made", ShardState.WAITING
     node, uid = (home.name, home.uid) if home else (before.node, before.node_uid) if lost else ("", "")
-    return ShardStatus(shard=number, node=node, node_uid=uid, job=name, state=state.value, warm=warm, why=why)
+    return ShardStatus(shard=number, node=node, node_uid=uid, job=name, state=state.value, why=why)
 
 
 def _judge(scene: Scene, job: WarmJob) -> tuple[ShardState, str]:
@@ -96,15 +100,19 @@ def _judge(scene: Scene, job: WarmJob) -> tuple[ShardState, str]:
     return ShardState.VERIFYING, "" if pod.container != VERIFY or not pod.restarts else "the content was wrong"
 
 
-def _warm_generation(scene: Scene, number: int, job: WarmJob | None, before: ShardStatus) -> str:
-    """What the shard's node holds. It outlives the Job that brought it: the next generation has a folder of its own."""
+def _copy_in_use(scene: Scene, job: WarmJob | None, before: ShardStatus) -> tuple[str, str, str]:
+    """Generation, node and node uid. A copy outlives the Job that brought it: the next one has a folder of its own."""
     if job is not None and job.complete and scene.ground.live(job.node, job.node_uid) is not None:
-        return job.generation
-    home = scene.assignment.homes.get(number)
-    stays = home is not None and home.uid == before.node_uid
-    if before.warm and stays and scene.ground.live(before.node, before.node_uid) is not None:
-        return before.warm
-    return ""
+        return job.generation, job.node, job.node_uid
+    if before.warm and scene.ground.live(*before.holder) is not None:
+        return before.warm, *before.holder
+    return "", "", ""
+
+
+def _with_copy(shard: ShardStatus, copy: tuple[str, str, str]) -> ShardStatus:
+    generation, node, uid = copy
+    elsewhere = (node, uid) if uid != shard.node_uid else ("", "")
+    return msgspec.structs.replace(shard, warm=generation, warm_node=elsewhere[0], warm_node_uid=elsewhere[1])
 
 
 def compute_phase(

@@ -13,9 +13,10 @@ def warm_nodes(status: WarmupStatus, nodes: Mapping[str, Node]) -> tuple[str, ..
     """Names of the nodes that hold a shard now and take pods. A node of the same name and another uid is cold."""
     found = set()
     for shard in status.shards:
-        node = nodes.get(shard.node)
-        if shard.warm and node is not None and node.uid == shard.node_uid and node.ready and not node.draining_because:
-            found.add(shard.node)
+        name, uid = shard.holder
+        node = nodes.get(name)
+        if shard.warm and node is not None and node.uid == uid and node.ready and not node.draining_because:
+            found.add(name)
     return tuple(sorted(found))
 
 

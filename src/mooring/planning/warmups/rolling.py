@@ -1,0 +1,72 @@
+"""Which stale Jobs go now: what is lost goes at once, what only has an old order goes shard by shard.
+
+A complete Job of an old order still serves its shard. It goes when the one before it is warm, and only where its shard
+can be fetched again: a roll never falls below the availability there was.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from mooring.model.warm_job import WarmJob
+from mooring.planning.warmups.assignment import Assignment
+from mooring.planning.warmups.nodes import Ground
+from mooring.planning.warmups.staleness import ROLLED, Order, ReleaseJob, Sorted, Staleness
+
+_MAKES_ROOM = frozenset({Staleness.FAILED, Staleness.NODE_LEFT})  # for a Job that is made next, and for nothing else
+
+
+@dataclass(frozen=True, slots=True)
+class Roll:
+    """What a release of a Job that still serves depends on."""
+
+    ground: Ground
+    assignment: Assignment
+    order: Order
+    own: Collection[WarmJob]
+    present: Collection[str]  # names that are not free
+    held_because: str  # why no Job is made now; empty when they are
+
+    def stays_because(self, release: ReleaseJob) -> str:
+        """Why a stale Job that still serves must not go, whosever turn it is; empty when it may."""
+        if not _still_serves(release):
+            return ""
+        return self.held_because or self._without_place(release.job)
+
+    def _without_place(self, job: WarmJob) -> str:
+        shard = self.order.names.get(job.name)
+        if shard is None:
+            return ""  # nothing takes its place
+        home = self.assignment.homes.get(shard)
+        if home is None:
+            return "no node is free for its shard"
+        if home.uid in self.ground.open_uids:
+            return ""
+        if home.uid not in self.ground.unfit_since and self.assignment.spare:
+            return ""
+        return f"{home.name} takes nothing now, and no other node is free"
+
+    @property
+    def under_way(self) -> bool:
+        """Whether a shard is between two Jobs, or its Job has not ended."""
+        homes = self.assignment.homes
+        missing = any(shard in homes and name not in self.present for name, shard in self.order.names.items())
+        return missing or any(job.deleting or not job.finished for job in self.own)
+
+
+def plan_releases(found: Sorted, roll: Roll) -> tuple[ReleaseJob, ...]:
+    """What to release now, of all that is stale."""
+    at_once: list[ReleaseJob] = []
+    rolled: list[ReleaseJob] = []
+    for release in found.stale:
+        if _still_serves(release):
+            if not roll.stays_because(release):
+                rolled.append(release)
+        elif not (roll.held_because and release.staleness in _MAKES_ROOM):
+            at_once.append(release)
+    if rolled and not at_once and not roll.under_way:
+        at_once.append(min(rolled, key=lambda release: release.job.name))
+    return tuple(at_once)
+
+
+def _still_serves(release: ReleaseJob) -> bool:
+    return release.staleness in ROLLED and release.job.complete

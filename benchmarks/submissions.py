@@ -55,7 +55,7 @@ def measure(batches: int) -> Cost:
             assert len(made) == batches + 2 and all(job.status.succeeded == 1 for job in made)
             calls = replica.transport.calls[before:]
             kinds = Counter(f"{call.method} {_kind(call.path)}" for call in calls)
-            creates = sum(call.method == "POST" and call.path.endswith("/jobs") for call in calls)
+            creates = sum(call.mutation and call.method == "POST" and call.path.endswith("/jobs") for call in calls)
             of_jobs = sum("/jobs" in call.path for call in calls)
             return Cost(batches, creates, of_jobs, dict(kinds), seconds)
 

@@ -72,6 +72,9 @@ def spec(**changes: Any) -> SubmissionSpec:
         ({"quotas": (Quota("q", {"count/jobs.batch": "4"}, {}),)}, "quota", "ok"),
         ({"quotas": (Quota("q", {"requests.cpu": "4"}, {}),)}, "quota", "fail"),
         ({"quotas": (Quota("q", {"pods": "many"}, {}),)}, "quota", "unknown"),
+        ({"refusal": ""}, "manifest", "ok"),
+        ({"refusal": "volumeMounts[0].name: Not found"}, "manifest", "fail"),
+        ({"refusal": None}, "manifest", "unknown"),
         ({"key_holder": "other"}, "key", "fail"),
         ({"strangers": ("k-setup",)}, "names", "fail"),
         ({"problems": ("spec.key: ...",)}, "spec", "fail"),
@@ -142,6 +145,23 @@ def test_while_a_gate_is_shut_nothing_new_is_made_and_every_step_says_so():
     found = plan({"setup": DONE}, held="config-maps: missing: x")
     assert found.creates == () and "missing: x" in found.message
     assert found.steps[1].why == "config-maps: missing: x"
+
+
+@pytest.mark.parametrize(
+    ("jobs", "refused", "phases"),
+    [
+        ({}, "setup", ["Failed", "Skipped", "Skipped", "Skipped"]),
+        ({"setup": DONE, "b": RUNS}, "a", ["Succeeded", "Failed", "Running", "Waiting"]),
+        ({"setup": DONE, "a": RUNS, "b": RUNS}, "a", ["Succeeded", "Running", "Running", "Waiting"]),
+    ],
+)
+def test_a_step_that_the_api_server_refuses_has_failed_unless_its_job_is_there(
+    jobs: dict[str, SeenJob], refused: str, phases: list[str]
+):
+    found = plan(jobs, refused={refused: "no such field"})
+    assert [step.phase for step in found.steps] == phases
+    if "Failed" in phases:
+        assert found.failed == refused and found.steps[phases.index("Failed")].why == "no such field"
 
 
 def test_a_batch_waits_until_its_shard_is_warm_somewhere():

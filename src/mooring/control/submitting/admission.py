@@ -54,6 +54,10 @@ class Admitting:
         self._clock = clock
         self._entropy = entropy
 
+    def forget(self, key: str) -> None:
+        """The submission has ended, or is gone."""
+        self._gates.forget(key)
+
     async def judge(self, view: Submission) -> tuple[Findings, Decision | None]:
         """Everything that can be told without the lease; None means that it may go on."""
         found = await self._gates.read(view)

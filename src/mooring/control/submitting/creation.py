@@ -10,11 +10,12 @@ from mooring.control.submitting.inheritance import Inherited
 from mooring.control.submitting.manifests import job_manifest, scripts_manifest
 from mooring.control.submitting.seeing import is_own
 from mooring.control.submitting.watch import SubmissionWatch
-from mooring.control.submitting.writing import Creator
+from mooring.control.submitting.writing import REFUSALS, Creator
 from mooring.kube.client import KubeClient
 from mooring.kube.resources import CONFIGMAPS, JOBS
 from mooring.kube.views import OwnerReference, Submission
 from mooring.model.errors import MooringError
+from mooring.model.evidence import clean_line
 from mooring.model.submission import scripts_name
 from mooring.planning.submissions.steps import CreateJob
 
@@ -44,18 +45,25 @@ class JobCreation:
         """The submission has ended, or is gone."""
         self._made.pop(uid, None)
 
-    async def create(self, view: Submission, creates: Sequence[CreateJob], inherited: Inherited) -> None:
-        """All of them, or as many as go before the first failure, which is raised."""
+    async def create(self, view: Submission, creates: Sequence[CreateJob], inherited: Inherited) -> dict[str, str]:
+        """All of them, or as many as go before the first failure, which is raised.
+
+        Answers which steps the API server will never take, in its words: to try again would not help.
+        """
         queue, side_by_side = list(creates), 1
+        refused: dict[str, str] = {}
         while queue:
             current, queue = queue[:side_by_side], queue[side_by_side:]
             outcomes = await asyncio.gather(
                 *(self._create(view, one, inherited) for one in current), return_exceptions=True
             )
-            for outcome in outcomes:
-                if isinstance(outcome, BaseException):
+            for one, outcome in zip(current, outcomes, strict=True):
+                if isinstance(outcome, REFUSALS):
+                    refused[one.step.name] = clean_line(outcome.message)
+                elif isinstance(outcome, BaseException):
                     raise outcome
             side_by_side = min(side_by_side * 2, SIDE_BY_SIDE)
+        return refused
 
     async def _create(self, view: Submission, create: CreateJob, inherited: Inherited) -> None:
         placed = self._fleet.place(create.step.step.placement or view.spec.placement, view.metadata.namespace)

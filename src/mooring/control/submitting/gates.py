@@ -5,6 +5,7 @@ from typing import Any
 from mooring.control.absence import live_uid
 from mooring.control.fleet import Fleet
 from mooring.control.submitting.inheritance import read_inheritance
+from mooring.control.submitting.rehearsal import Rehearsal
 from mooring.control.submitting.watch import SubmissionWatch
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import KubeError, ObjectNotFound
@@ -28,6 +29,11 @@ class GateReader:
         self._client = client
         self._fleet = fleet
         self._watch = watch
+        self._rehearsal = Rehearsal(client, fleet)
+
+    def forget(self, key: str) -> None:
+        """The submission has ended, or is gone."""
+        self._rehearsal.forget(key)
 
     async def read(self, view: Submission) -> Findings:
         """Everything, unless the spec itself is wrong: then nothing else is asked."""
@@ -45,6 +51,7 @@ class GateReader:
             permissions=await self._permissions(namespace, spec),
             quotas=await self._quotas(namespace),
             inheritance=inherited.problem,
+            refusal=await self._rehearsal.refusal(view, inherited),
             key_holder=self._key_holder(view),
         )
 

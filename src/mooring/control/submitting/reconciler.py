@@ -17,14 +17,14 @@ from mooring.control.submitting.inheritance import read_inheritance
 from mooring.control.submitting.seeing import gather_evidence, is_own, see_jobs
 from mooring.control.submitting.stopping import JobStopping
 from mooring.control.submitting.watch import SubmissionWatch
-from mooring.control.submitting.writing import InTheWay
+from mooring.control.submitting.writing import REFUSALS, InTheWay
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import KubeError, ObjectNotFound
 from mooring.kube.resources import SUBMISSIONS
 from mooring.kube.views import Submission
 from mooring.model import names
 from mooring.model.errors import MooringError, Unavailable
-from mooring.model.evidence import Failure
+from mooring.model.evidence import Failure, clean_line
 from mooring.model.submission import (
     ENDED,
     STARTED,
@@ -55,6 +55,15 @@ class _Memory:
     looked_at: float = float("-inf")
     checked: int = -1  # the generation whose spec was checked last
     problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """The gates of a submission that runs: why nothing new may be made (`held`), or never will be (`refusal`)."""
+
+    gates: tuple[Gate, ...]
+    held: str
+    refusal: str
 
 
 class SubmissionReconciler:
@@ -120,10 +129,13 @@ class SubmissionReconciler:
 
     async def _advance(self, view: Submission) -> datetime | None:
         """Follow the Jobs, and make those that are due."""
-        gates, held = await self._look_again(view)
-        snapshot = await self._snapshot(view, held)
+        look = await self._look_again(view)
+        gates, held = look.gates, look.held
+        snapshot = await self._snapshot(view, look)
         plan = plan_submission(snapshot)
-        trouble = await self._carry_out(view, plan)
+        trouble, refused = await self._carry_out(view, plan)
+        if refused:
+            plan = plan_submission(replace(snapshot, refused=refused))
         if isinstance(trouble, InTheWay):
             gates, held = await self._unblock(view, gates, trouble)
         phase = plan.phase
@@ -139,18 +151,19 @@ class SubmissionReconciler:
         seconds = LEFTOVER_LOOK_SECONDS if trouble is not None or plan.stops or plan.replaces else LOOK_SECONDS
         return self._clock.now() + timedelta(seconds=seconds)
 
-    async def _look_again(self, view: Submission) -> tuple[tuple[Gate, ...], str]:
+    async def _look_again(self, view: Submission) -> _Look:
         """The gates that can close while it runs: what is required may vanish, the spec may be changed."""
         gates = {gate.id: gate for gate in view.status.gates}
         found = Findings(problems=self._problems(view))
         if not found.problems:
             found = replace(found, config_maps=await self._config_maps(view))
         judged = {gate.id: gate for gate in judge_gates(view.spec, found) if gate.id in ("spec", "config-maps")}
+        refusal = ""
         if not found.problems and view.spec.scripts:
-            judged["scripts"] = await self._keep_scripts(view)
+            judged["scripts"], refusal = await self._keep_scripts(view)
         gates.update(judged)
         shut = [gate for gate in judged.values() if gate.state != "ok"]
-        return tuple(gates.values()), "; ".join(f"{gate.id}: {gate.message}" for gate in shut)
+        return _Look(tuple(gates.values()), "; ".join(f"{gate.id}: {gate.message}" for gate in shut), refusal)
 
     def _problems(self, view: Submission) -> tuple[str, ...]:
         """Checked once for every generation: a thousand batches are many fields."""
@@ -162,14 +175,18 @@ class SubmissionReconciler:
             memory.checked = view.metadata.generation
         return memory.problems
 
-    async def _keep_scripts(self, view: Submission) -> Gate:
+    async def _keep_scripts(self, view: Submission) -> tuple[Gate, str]:
+        """How they are; and what the API server says when it will never take them."""
         try:
             await self._creation.keep_scripts(view)
         except InTheWay as error:
-            return Gate("scripts", FAIL, error.message, "delete that ConfigMap, or submit under another key")
+            return Gate("scripts", FAIL, error.message, "delete that ConfigMap, or submit under another key"), ""
+        except REFUSALS as error:
+            told = clean_line(error.message)
+            return Gate("scripts", FAIL, told, "correct the scripts and submit under another key"), told
         except KubeError as error:
-            return Gate("scripts", "unknown", error.message, "looked at again by itself")
-        return Gate("scripts", "ok", "the ConfigMap with the scripts is there")
+            return Gate("scripts", "unknown", error.message, "looked at again by itself"), ""
+        return Gate("scripts", "ok", "the ConfigMap with the scripts is there"), ""
 
     async def _config_maps(self, view: Submission) -> Mapping[str, bool | None]:
         """Read at most once a tick, however often Jobs change."""
@@ -180,7 +197,7 @@ class SubmissionReconciler:
             memory.looked_at = now
         return memory.config_maps
 
-    async def _snapshot(self, view: Submission, held: str) -> SubmissionSnapshot:
+    async def _snapshot(self, view: Submission, look: _Look) -> SubmissionSnapshot:
         jobs = see_jobs(view, self._watch, self._clock.now())
         in_flight = self._creation.in_flight(view, tuple(jobs))
         ended = {step.name for step in view.status.steps if step.phase in STEP_ENDED}
@@ -195,23 +212,23 @@ class SubmissionReconciler:
             pins=pins,
             node_uids=frozenset(node.uid for node in self._fleet.nodes.values()) if self._fleet.fresh else frozenset(),
             cancel=read_cancel(view),
-            held=held,
+            held=look.held,
+            refused=dict.fromkeys(due, look.refusal) if look.refusal else {},
         )
 
-    async def _carry_out(self, view: Submission, plan: SubmissionPlan) -> MooringError | None:
-        """Deletes first, then creates; what fails is told in the status before it is retried."""
+    async def _carry_out(self, view: Submission, plan: SubmissionPlan) -> tuple[MooringError | None, dict[str, str]]:
+        """Deletes first, then creates; what fails is told in the status before it is retried, or given up."""
         await self._stopping.stop(view, plan.stops)
         await self._stopping.replace(view, plan.replaces)
         if not plan.creates:
-            return None
+            return None, {}
         inherited = await read_inheritance(self._client, view.metadata.namespace, view.spec.inherit_env)
         if inherited.problem or inherited.problem is None:
-            return Unavailable(inherited.problem or "the Deployment to inherit from cannot be read")
+            return Unavailable(inherited.problem or "the Deployment to inherit from cannot be read"), {}
         try:
-            await self._creation.create(view, plan.creates, inherited)
+            return None, await self._creation.create(view, plan.creates, inherited)
         except MooringError as error:
-            return error
-        return None
+            return error, {}
 
     async def _unblock(
         self, view: Submission, gates: tuple[Gate, ...], trouble: InTheWay
@@ -232,7 +249,8 @@ class SubmissionReconciler:
                 return await gather_evidence(
                     self._client, job, self._watch.pods(view.metadata.namespace, job.metadata.name)
                 )
-        return Failure(reason=f"the step {plan.failed} failed, and its Job is gone")
+        step = next(step for step in plan.steps if step.name == plan.failed)
+        return Failure(reason=f"{step.job}: {step.why or 'it failed, and its Job is gone'}")
 
     async def _write(self, view: Submission, standing: Standing) -> None:
         """Only what changed; fenced on the object's uid."""
@@ -257,6 +275,7 @@ class SubmissionReconciler:
 
     def _forget(self, key: str, view: Submission | None) -> None:
         self._memories.pop(key, None)
+        self._admitting.forget(key)
         if view is not None:
             self._creation.forget(view.metadata.uid)
             self._stopping.forget(view.metadata.uid)

@@ -11,9 +11,11 @@ from mooring.kube.client import KubeClient
 from mooring.kube.errors import (
     AlreadyExists,
     ApiError,
+    BadRequest,
     ConnectionFailed,
     KubeError,
     ObjectConflict,
+    ObjectInvalid,
     ObjectNotFound,
     ServerFailed,
     TooManyRequests,
@@ -25,6 +27,7 @@ from mooring.model.errors import Conflict
 log = structlog.get_logger()
 
 ATTEMPTS = 6
+REFUSALS = (ObjectInvalid, BadRequest)  # the same body gets the same answer, however often it is sent
 
 T = TypeVar("T", bound=Object)
 

@@ -43,6 +43,7 @@ class Findings:
     permissions: Mapping[str, bool | None] = field(default_factory=dict)
     quotas: tuple[Quota, ...] | None = ()
     inheritance: str | None = ""  # what is wrong with the Deployment to copy from
+    refusal: str | None = ""  # what the API server says against the Jobs
     key_holder: str = ""  # another submission that has this key
     strangers: tuple[str, ...] = ()  # Jobs in the way that nobody of ours made
 
@@ -66,7 +67,7 @@ def judge_gates(spec: SubmissionSpec, found: Findings) -> tuple[Gate, ...]:
         gates.append(_warmups(found))
     if spec.inherit_env is not None:
         gates.append(_inheritance(spec.inherit_env.deployment, found))
-    gates += [_placement(found), _permissions(found), _quota(spec, found)]
+    gates += [_placement(found), _permissions(found), _quota(spec, found), _manifest(found)]
     if found.strangers:
         told = f"{', '.join(found.strangers[:5])}: Jobs of that name exist, and Mooring did not make them"
         gates.append(Gate("names", FAIL, told, "delete or rename them, or submit under another key"))
@@ -156,6 +157,15 @@ def _permissions(found: Findings) -> Gate:
     if unread or not found.permissions:
         return Gate("permissions", UNKNOWN, "the API server did not say what is allowed", "looked at again by itself")
     return Gate("permissions", OK, "everything needed is allowed")
+
+
+def _manifest(found: Findings) -> Gate:
+    if found.refusal is None:
+        return Gate("manifest", UNKNOWN, "the API server was not asked about the Jobs yet", "asked again by itself")
+    if found.refusal:
+        fix = "correct that field and submit under another key, or remove this submission first"
+        return Gate("manifest", FAIL, f"the API server refuses it: {found.refusal}", fix)
+    return Gate("manifest", OK, "the API server would take the Jobs")
 
 
 def _quota(spec: SubmissionSpec, found: Findings) -> Gate:

@@ -56,6 +56,7 @@ class SubmissionSnapshot:
     node_uids: frozenset[str] = frozenset()
     cancel: Cancel | None = None
     held: str = ""  # why nothing new may be made now
+    refused: Mapping[str, str] = field(default_factory=dict)  # steps whose Job the API server will never take, and why
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,8 @@ def _observe(step: NamedStep, snapshot: SubmissionSnapshot, before: StepStatus |
     if before is not None and before.phase in STEP_ENDED:
         return before
     job = snapshot.jobs.get(step.name)
+    if job is None and step.name in snapshot.refused:
+        return StepStatus(step.name, step.kind, StepPhase.FAILED, name, why=snapshot.refused[step.name])
     if job is None:
         phase = StepPhase.STARTING if step.name in snapshot.in_flight else StepPhase.WAITING
         if phase is StepPhase.WAITING and _is_cancelled(step, snapshot.cancel):

@@ -4,13 +4,22 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 
+import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mooring.control.serving import document as module
-from mooring.control.serving.document import MOST_BYTES, HttpDocuments, Question
+from mooring.control.serving.document import MOST_BYTES, HttpDocuments, Question, read_answer
 from mooring.demo.tides import DOCUMENT
+from mooring.model.openapi import ApiDocument
 from mooring.model.serving import Answer, Outcome
 
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["openapi", "paths", "get"]), inner),
+    max_leaves=10,
+)
 ADDRESS = "127.64.211.7"
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -72,6 +81,30 @@ def test_a_document_is_read_and_nothing_of_ours_is_given_away(monkeypatch: pytes
 def test_everything_else_is_told_apart(head: str, body: bytes, outcome: Outcome):
     answer = ask(answering(head, body))
     assert answer.outcome is outcome and answer.message and answer.document is None
+
+
+UNNAMED = b'{"openapi": "3.1.0", "paths": {"/a": {"get": {"parameters": [{"name": ["x"], "in": "query"}]}}}}'
+
+
+def test_a_document_with_a_malformed_part_is_read_without_it():
+    answer = ask(answering("200 OK", UNNAMED))
+    assert answer.outcome is Outcome.DOCUMENT and answer.document is not None
+    assert answer.document.endpoint_count == 1 and answer.document.endpoints[0].parameters == ()
+
+
+def test_a_document_that_the_reader_stumbles_over_is_an_answer_and_no_error(monkeypatch: pytest.MonkeyPatch):
+    def stumble(body: bytes) -> ApiDocument:
+        raise TypeError("unhashable type: 'list'")
+
+    monkeypatch.setattr(module, "parse_document", stumble)
+    answer = ask(answering("200 OK", UNNAMED))
+    assert answer.outcome is Outcome.NOT_A_DOCUMENT and answer.message == "it cannot be read: TypeError"
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=50) | JSON.map(msgspec.json.encode))
+def test_whatever_comes_with_a_200_is_an_answer(body: bytes):
+    assert read_answer(body).outcome in (Outcome.DOCUMENT, Outcome.NOT_A_DOCUMENT)
 
 
 def test_a_body_without_end_is_cut_off():

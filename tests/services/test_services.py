@@ -3,8 +3,12 @@
 from typing import Any
 
 from mooring.cli.demo import demo_nodes
+from mooring.control.serving.document import Question
+from mooring.control.serving.reconciler import ANSWER_SECONDS
 from mooring.incidents.stage import NAMESPACE, Stage, open_stage
 from mooring.kube.resources import BUDGETS, DEPLOYMENTS, NODES, PODS, SERVICES
+from mooring.model.errors import Unavailable
+from mooring.model.names import SERVICE
 from mooring.model.serving import Answer, Outcome
 from mooring.sandbox.actors.runtime.contract import ContainerRun
 from mooring.sandbox.actors.runtime.script import Script
@@ -291,6 +295,51 @@ def test_what_may_not_be_read_is_unknown_on_the_object_and_for_everyone_who_asks
         (reading,) = replica.mooring.services.reading.services()
         assert reading.status.phase == "Unknown" and reading.why.fix == "mooring doctor"
         assert await objects(stage) == 0
+
+    on_stage(scenario)
+
+
+def test_what_breaks_looking_after_a_service_is_told_in_its_status_and_healed():
+    async def scenario(stage: Stage) -> None:
+        stage.start()
+        await create(stage, **PLACED)
+        await create(stage, "other", **PLACED)
+        await until_serving(stage)
+        await until_serving(stage, name="other")
+        broken = {pod.status.pod_ip for pod in await stage.pods() if pod.metadata.labels[SERVICE] == "api"}
+
+        def stumble(question: Question) -> Answer | None:
+            if question.address in broken:
+                raise TypeError("unhashable type: 'list'")
+            return None
+
+        stage.documents.answers = stumble
+        status = await until_code(stage, "ReconcileFailed", within=60)
+        assert status["phase"] == "Unknown" and "TypeError: unhashable type: 'list'" in status["reason"]
+        assert status["fix"] and "api" not in status and status["url"] == ""
+        assert condition(status, "RolledOut") == "True"  # was seen, and is not in doubt
+        assert code_of(await status_of(stage, "other")) == "Serving"
+        stage.documents.answers = lambda _: None
+        await until_serving(stage, within=60)
+
+    on_stage(scenario)
+
+
+def test_an_api_server_that_refuses_for_long_makes_a_service_unknown_and_a_hiccup_does_not():
+    async def scenario(stage: Stage) -> None:
+        stage.start()
+        await create(stage, **PLACED)
+        await until_serving(stage)
+
+        def refuse(_: Question) -> Answer | None:
+            raise Unavailable("the API server is away")
+
+        stage.documents.answers = refuse
+        await stage.clock.sleep(ANSWER_SECONDS + 10)
+        first = await status_of(stage)
+        status = await until_code(stage, "ReconcileFailed", within=60)
+        assert first["phase"] == "Serving"
+        assert status["phase"] == "Unknown" and "the API server is away" in status["reason"]
 
     on_stage(scenario)
 

@@ -1,8 +1,9 @@
 """An OpenAPI document, read for people: groups, endpoints, parameters, schemas. Whatever it holds is hostile text."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -11,10 +12,15 @@ from mooring.model.errors import MooringError
 METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "trace")
 MOST_ENDPOINTS = 2_000
 MOST_SCHEMAS = 1_000
+MOST_STEPS = 100_000  # for the endpoints, and again for the schemas: whatever is asked for, the loop goes on at once
+_MOST_PARTS = 100  # of one endpoint or schema: parameters, answers, fields, values
+_MOST_CHOICES = 10
 _MOST_DEPTH = 6
 _MOST_CHARACTERS = 2_000
+_CHARACTERS_A_STEP = 100
 
-Json = Mapping[str, Any]
+Json = dict[str, Any]
+T = TypeVar("T")
 
 
 class NotADocument(MooringError):
@@ -75,6 +81,7 @@ class ApiDocument(msgspec.Struct, frozen=True):
     schemas: tuple[Schema, ...]
     endpoint_count: int
     schema_count: int
+    abridged: bool = False  # whether some of the parts of what is shown were left out
 
     @property
     def groups(self) -> dict[str, list[Endpoint]]:
@@ -96,136 +103,201 @@ def parse_document(body: bytes) -> ApiDocument:
 
 def read_document(found: object) -> ApiDocument:
     """From plain data. A part that is not as it should be is left out; what makes it a document must be there."""
-    if not isinstance(found, Mapping):
+    if not isinstance(found, dict):
         raise NotADocument("it is not a JSON object")
     version = found.get("openapi") or found.get("swagger")
     if not isinstance(version, str) or not version.startswith(("2.", "3.")):
         raise NotADocument("it does not say which OpenAPI version it is: there is no `openapi: 3.x`")
-    if not isinstance(found.get("paths"), Mapping):
+    if not isinstance(found.get("paths"), dict):
         raise NotADocument("it has no `paths`")
     info = _mapping(found.get("info"))
-    reader = _Reader(found)
-    endpoints, schemas = list(reader.endpoints()), list(reader.schemas())
+    operations, shapes = _Operations(found), _Shapes(found)
+    endpoints = tuple(operations.endpoints())
+    schemas = tuple(shapes.schemas())
     return ApiDocument(
         title=_text(info.get("title")) or "untitled",
         version=_text(info.get("version")),
         description=_text(info.get("description")),
-        endpoints=tuple(endpoints[:MOST_ENDPOINTS]),
-        schemas=tuple(schemas[:MOST_SCHEMAS]),
-        endpoint_count=len(endpoints),
-        schema_count=len(schemas),
+        endpoints=endpoints,
+        schemas=schemas,
+        endpoint_count=operations.count,
+        schema_count=len(shapes.named),
+        abridged=operations.abridged or shapes.abridged,
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Reader:
-    """Walks the document; references are followed once, never expanded."""
+    """Reads parts of a document for as long as its steps last.
+
+    A reference costs a document a few bytes and can stand for most of it, so what is read is bounded by the reader.
+    """
 
     root: Json
+    steps: int = MOST_STEPS
+    abridged: bool = False
+    targets: dict[str, Json] = field(default_factory=dict)
 
-    def endpoints(self) -> Iterator[Endpoint]:
-        for path, item in _mapping(self.root.get("paths")).items():
-            item = self._resolve(item)
-            for method in METHODS:
-                operation = item.get(method)
-                if isinstance(operation, Mapping):
-                    yield self._endpoint(str(path), method, item, operation)
+    def some(self, parts: Iterable[T], count: int) -> Iterator[T]:
+        """The first of the parts, each for a step."""
+        looked = 0
+        for part in islice(parts, _MOST_PARTS):
+            if not self.take(1):
+                break
+            looked += 1
+            yield part
+        self.abridged = self.abridged or looked < count
 
-    def _endpoint(self, path: str, method: str, item: Json, operation: Json) -> Endpoint:
-        tags = [tag for tag in _list(operation.get("tags")) if isinstance(tag, str) and tag]
-        own = [self._resolve(one) for one in _list(operation.get("parameters"))]
-        shared = [self._resolve(one) for one in _list(item.get("parameters"))]
-        named = {(one.get("name"), one.get("in")) for one in own}
-        parameters = [*own, *(one for one in shared if (one.get("name"), one.get("in")) not in named)]
-        told = [one for one in parameters if isinstance(one.get("name"), str) and one.get("in") != "body"]
-        return Endpoint(
-            method=method,
-            path=path[:_MOST_CHARACTERS],
-            group=_text(tags[0]) if tags else "endpoints",
-            summary=_text(operation.get("summary")) or _text(operation.get("operationId")),
-            description=_text(operation.get("description")),
-            deprecated=operation.get("deprecated") is True,
-            parameters=tuple(self._parameter(one) for one in told),
-            body=self._body(operation, parameters),
-            replies=tuple(self._replies(operation)),
-        )
+    def take(self, steps: int) -> bool:
+        """Whether there were that many left."""
+        self.steps -= steps
+        self.abridged = self.abridged or self.steps < 0
+        return self.steps >= 0
 
-    def _parameter(self, one: Json) -> Field:
-        return Field(
-            name=_text(one["name"]),
-            type=describe_type(one.get("schema") or one),
-            place=_text(one.get("in")),
-            required=one.get("required") is True,
-            description=_text(one.get("description")),
-        )
+    def text(self, value: object) -> str:
+        """A text, for steps by its length."""
+        shown = _text(value)
+        return shown if self.take(len(shown) // _CHARACTERS_A_STEP) else ""
 
-    def _body(self, operation: Json, parameters: list[Json]) -> str:
-        body = self._resolve(operation.get("requestBody"))
-        if body:
-            return _content_type(body)
-        # Swagger 2 sends the body as one of the parameters.
-        return next((describe_type(one.get("schema")) for one in parameters if one.get("in") == "body"), "")
-
-    def _replies(self, operation: Json) -> Iterator[Reply]:
-        for code, reply in _mapping(operation.get("responses")).items():
-            found = self._resolve(reply)
-            kind = _content_type(found) or (describe_type(found["schema"]) if "schema" in found else "")
-            yield Reply(str(code)[:20], _text(found.get("description")), kind)
-
-    def schemas(self) -> Iterator[Schema]:
-        components = _mapping(_mapping(self.root.get("components")).get("schemas"))
-        named = components or _mapping(self.root.get("definitions"))
-        for name, schema in named.items():
-            schema = _mapping(schema)
-            required = {one for one in _list(schema.get("required")) if isinstance(one, str)}
-            fields = tuple(
-                Field(_text(key), describe_type(one), "", key in required, _text(_mapping(one).get("description")))
-                for key, one in _mapping(schema.get("properties")).items()
-            )
-            values = tuple(_text(str(value)) for value in _list(schema.get("enum")))
-            yield Schema(_text(name), describe_type(schema), _text(schema.get("description")), fields, values)
-
-    def _resolve(self, part: object) -> Json:
-        """The part itself, or what its reference within the document leads to."""
+    def resolve(self, part: object) -> Json:
+        """The part itself, or what its reference within the document leads to; looked for once, never expanded."""
         found = _mapping(part)
         reference = found.get("$ref")
         if not isinstance(reference, str) or not reference.startswith("#/"):
             return found
-        target: object = self.root
+        target = self.targets.get(reference)
+        if target is None:
+            target = self.targets[reference] = self._follow(reference)
+        return target
+
+    def _follow(self, reference: str) -> Json:
+        target = self.root
         for step in reference[2:].split("/"):
-            target = _mapping(target).get(step.replace("~1", "/").replace("~0", "~"))
-        return _mapping(target)
+            target = _mapping(target.get(step.replace("~1", "/").replace("~0", "~")))
+            if not target:
+                break
+        return target
+
+    def type_of(self, schema: object, depth: int = 0) -> str:
+        """A schema in a few words: `array of Pet`, `string (date-time)`, `A or B`."""
+        found = _mapping(schema)
+        if isinstance(reference := found.get("$ref"), str):
+            return self.text(reference[-_MOST_CHARACTERS:].rsplit("/", 1)[-1])
+        if depth >= _MOST_DEPTH or not self.take(1):
+            return "…"
+        for word, joint in (("oneOf", " or "), ("anyOf", " or "), ("allOf", " and ")):
+            if parts := [self.type_of(one, depth + 1) for one in _list(found.get(word))[:_MOST_CHOICES]]:
+                return joint.join(dict.fromkeys(parts))[:_MOST_CHARACTERS]
+        kinds = found.get("type")
+        named = [kinds] if isinstance(kinds, str) else _list(kinds)[:_MOST_CHOICES]
+        names = [self.text(one) for one in named if isinstance(one, str)]
+        if names == ["array"]:
+            return f"array of {self.type_of(found.get('items'), depth + 1)}"[:_MOST_CHARACTERS]
+        told = " or ".join(names) or ("object" if "properties" in found else "any")
+        shape = self.text(found.get("format"))
+        return (f"{told} ({shape})" if shape else told)[:_MOST_CHARACTERS]
+
+    def content_type(self, part: Json) -> str:
+        """The type of the first kind of content that a body or an answer comes in."""
+        for kind, content in _mapping(part.get("content")).items():
+            schema = _mapping(content).get("schema")
+            return self.type_of(schema) if schema is not None else self.text(kind)
+        return ""
 
 
-def describe_type(schema: object, depth: int = 0) -> str:
-    """A schema in a few words: `array of Pet`, `string (date-time)`, `A or B`."""
-    found = _mapping(schema)
-    if isinstance(reference := found.get("$ref"), str):
-        return _text(reference.rsplit("/", 1)[-1])
-    if depth >= _MOST_DEPTH:
-        return "…"
-    for word, joint in (("oneOf", " or "), ("anyOf", " or "), ("allOf", " and ")):
-        if parts := [describe_type(one, depth + 1) for one in _list(found.get(word))[:10]]:
-            return joint.join(dict.fromkeys(parts))
-    kinds = found.get("type")
-    names = [kinds] if isinstance(kinds, str) else [one for one in _list(kinds) if isinstance(one, str)]
-    if names == ["array"]:
-        return f"array of {describe_type(found.get('items'), depth + 1)}"
-    told = " or ".join(names) or ("object" if "properties" in found else "any")
-    shown = f"{told} ({_text(found['format'])})" if isinstance(found.get("format"), str) else told
-    return shown[:_MOST_CHARACTERS]
+@dataclass(slots=True)
+class _Operations(_Reader):
+    """Reads the endpoints: all are counted, the first are built."""
+
+    count: int = 0
+
+    def endpoints(self) -> Iterator[Endpoint]:
+        for path, item in _mapping(self.root.get("paths")).items():
+            item = self.resolve(item)
+            for method in METHODS if item else ():
+                operation = item.get(method)
+                if not isinstance(operation, dict):
+                    continue
+                self.count += 1
+                if self.count <= MOST_ENDPOINTS:
+                    yield self._endpoint(path, method, item, operation)
+
+    def _endpoint(self, path: str, method: str, item: Json, operation: Json) -> Endpoint:
+        tags = (tag for tag in _list(operation.get("tags"))[:_MOST_CHOICES] if isinstance(tag, str) and tag)
+        parameters = self._parameters(_list(operation.get("parameters")), _list(item.get("parameters")))
+        return Endpoint(
+            method=method,
+            path=str(path)[:_MOST_CHARACTERS],
+            group=self.text(next(tags, "")) or "endpoints",
+            summary=self.text(operation.get("summary")) or self.text(operation.get("operationId")),
+            description=self.text(operation.get("description")),
+            deprecated=operation.get("deprecated") is True,
+            parameters=tuple(self._parameter(one) for one in parameters if one["in"] != "body"),
+            body=self._body(operation, parameters),
+            replies=tuple(self._replies(_mapping(operation.get("responses")))),
+        )
+
+    def _parameters(self, own: list[Any], shared: list[Any]) -> list[Json]:
+        """Those with a name and a place; an operation's own one goes before one of its path."""
+        found: dict[tuple[str, str], Json] = {}
+        for part in self.some(chain(own, shared), len(own) + len(shared)):
+            one = self.resolve(part)
+            name, place = one.get("name"), one.get("in")
+            if isinstance(name, str) and isinstance(place, str):
+                found.setdefault((name, place), one)
+        return list(found.values())
+
+    def _parameter(self, one: Json) -> Field:
+        return Field(
+            name=self.text(one["name"]),
+            type=self.type_of(one.get("schema") or one),
+            place=self.text(one["in"]),
+            required=one.get("required") is True,
+            description=self.text(one.get("description")),
+        )
+
+    def _body(self, operation: Json, parameters: list[Json]) -> str:
+        if body := self.resolve(operation.get("requestBody")):
+            return self.content_type(body)
+        # Swagger 2 sends the body as one of the parameters.
+        return next((self.type_of(one.get("schema")) for one in parameters if one["in"] == "body"), "")
+
+    def _replies(self, replies: Json) -> Iterator[Reply]:
+        for code, reply in self.some(replies.items(), len(replies)):
+            found = self.resolve(reply)
+            kind = self.content_type(found) or (self.type_of(found["schema"]) if "schema" in found else "")
+            yield Reply(str(code)[:20], self.text(found.get("description")), kind)
 
 
-def _content_type(part: Json) -> str:
-    """The type of the first kind of content that a body or an answer comes in."""
-    for kind, content in _mapping(part.get("content")).items():
-        schema = _mapping(content).get("schema")
-        return describe_type(schema) if schema is not None else _text(kind)
-    return ""
+@dataclass(slots=True)
+class _Shapes(_Reader):
+    """Reads the named schemas: the first are built."""
+
+    @property
+    def named(self) -> Json:
+        components = _mapping(_mapping(self.root.get("components")).get("schemas"))
+        return components or _mapping(self.root.get("definitions"))
+
+    def schemas(self) -> Iterator[Schema]:
+        for name, schema in islice(self.named.items(), MOST_SCHEMAS):
+            schema = _mapping(schema)
+            required = {one for one in _list(schema.get("required")) if isinstance(one, str)}
+            properties, values = _mapping(schema.get("properties")), _list(schema.get("enum"))
+            fields = tuple(
+                Field(
+                    self.text(key),
+                    self.type_of(one),
+                    required=key in required,
+                    description=self.text(_mapping(one).get("description")),
+                )
+                for key, one in self.some(properties.items(), len(properties))
+            )
+            told = tuple(self.text(_shown(value)) for value in self.some(values, len(values)))
+            yield Schema(_text(name), self.type_of(schema), self.text(schema.get("description")), fields, told)
 
 
 def _mapping(value: object) -> Json:
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _list(value: object) -> list[Any]:
@@ -234,3 +306,8 @@ def _list(value: object) -> list[Any]:
 
 def _text(value: object) -> str:
     return value[:_MOST_CHARACTERS] if isinstance(value, str) else ""
+
+
+def _shown(value: object) -> str:
+    """A value of an enumeration; what is no plain one is not spelled out."""
+    return "…" if isinstance(value, (dict, list)) else str(value)

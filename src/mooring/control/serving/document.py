@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import aiohttp
+import structlog
 
 from mooring.model.openapi import NotADocument, parse_document
 from mooring.model.serving import Answer, Outcome
 from mooring.planning.services.addresses import refuse_address
+
+log = structlog.get_logger()
 
 MOST_BYTES = 5 * 1024 * 1024
 MOST_SECONDS = 5.0
@@ -86,9 +89,12 @@ async def _read(reply: aiohttp.ClientResponse) -> Answer:
 
 
 def read_answer(body: bytes) -> Answer:
-    """What came with a 200, parsed."""
+    """What came with a 200, parsed. Whatever a service sends, it is that service's answer and nobody's error."""
     try:
         document = parse_document(body)
     except NotADocument as problem:
         return Answer(Outcome.NOT_A_DOCUMENT, problem.message, 200)
+    except Exception as error:
+        log.exception("a document could not be read", size=len(body))
+        return Answer(Outcome.NOT_A_DOCUMENT, f"it cannot be read: {type(error).__name__}", 200)
     return Answer(Outcome.DOCUMENT, "", 200, document, body)

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
+import structlog
 
 from mooring.clock import Clock
 from mooring.control.fleet import Fleet
@@ -16,11 +17,22 @@ from mooring.control.serving.watch import ServiceWatch
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import ObjectNotFound
 from mooring.kube.resources import MANAGEDSERVICES
+from mooring.model.errors import MooringError
+from mooring.model.evidence import clean_line
 from mooring.model.service import Service, ServiceStatus, find_problems
 from mooring.model.serving import Answer, Outcome, PodEvidence, ServicePod
 from mooring.planning.services.diagnosis import find_suspect
 from mooring.planning.services.preflight import plan_berth
-from mooring.planning.services.service import SCHEDULABLE, ServicePlan, ServiceSnapshot, desired_state, plan_service
+from mooring.planning.services.service import (
+    SCHEDULABLE,
+    ServicePlan,
+    ServiceSnapshot,
+    admit_failure,
+    desired_state,
+    plan_service,
+)
+
+log = structlog.get_logger()
 
 ANSWER_SECONDS = 25.0  # that a document is believed without asking again
 UNREADABLE_SECONDS = 15.0  # a shorter trouble with the API server is a hiccup
@@ -66,6 +78,7 @@ class ServiceReconciler:
         self._applying = Applying(client)
         self._asked: dict[str, _Asked] = {}
         self._written: dict[str, _Written] = {}
+        self._failing_since: dict[str, float] = {}
         self._troubled_since: float | None = None
 
     async def reconcile(self, key: str) -> datetime | None:
@@ -74,6 +87,15 @@ class ServiceReconciler:
         if service is None or service.terminating:
             self._forget(key)
             return None
+        try:
+            wake_at = await self._look_after(service)
+        except Exception as error:
+            await self._admit(service, error)
+            raise
+        self._failing_since.pop(key, None)
+        return wake_at
+
+    async def _look_after(self, service: Service) -> datetime | None:
         unreadable = self._unreadable()
         if unreadable is None:
             return self._clock.now() + timedelta(seconds=_HICCUP_SECONDS)
@@ -81,9 +103,20 @@ class ServiceReconciler:
         plan = plan_service(snapshot)
         if plan.apply is not None:
             plan = await self._apply(snapshot, plan)
-        SERVICE_SERVING.labels(key).set(plan.status.phase == "Serving")
         await self._write_status(service, plan.status)
         return plan.wake_at
+
+    async def _admit(self, service: Service, error: Exception) -> None:
+        """Take back what is not known any more: at once when it is a defect, after a while when it is an outage."""
+        since = self._failing_since.setdefault(service.key, self._clock.monotonic())
+        passing = isinstance(error, MooringError)
+        if passing and self._clock.monotonic() - since < UNREADABLE_SECONDS:
+            return
+        told = error.message if isinstance(error, MooringError) else f"{type(error).__name__}: {error}"
+        try:
+            await self._write_status(service, admit_failure(service, clean_line(told), self._clock.now()))
+        except MooringError as failure:
+            log.info("a failure could not be written down", service=service.key, error=failure.message)
 
     def _service(self, key: str) -> Service | None:
         """With the status this process wrote last, where the cache does not show it yet."""
@@ -168,6 +201,7 @@ class ServiceReconciler:
         return plan if obstacle is None else plan_service(replace(snapshot, obstacle=obstacle))
 
     async def _write_status(self, service: Service, status: ServiceStatus) -> None:
+        SERVICE_SERVING.labels(service.key).set(status.phase == "Serving")
         if service.status == status:
             return
         body: dict[str, Any] = {"metadata": {"uid": service.uid}, "status": msgspec.to_builtins(status)}
@@ -182,4 +216,5 @@ class ServiceReconciler:
     def _forget(self, key: str) -> None:
         self._asked.pop(key, None)
         self._written.pop(key, None)
+        self._failing_since.pop(key, None)
         SERVICE_SERVING.remove(key)

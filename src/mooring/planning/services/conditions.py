@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from mooring.model.service import ServiceStatus
@@ -29,8 +30,18 @@ def compute_conditions(
         fresh.append(Condition("RolledBack", "True", "ImageFailed", message))
     generation = snapshot.service.generation
     conditions = tuple(_of(one, generation) for one in fresh)
-    now = snapshot.now.strftime("%Y-%m-%dT%H:%M:%SZ")
-    return merge_conditions(snapshot.service.status.conditions, conditions, now)
+    return merge_conditions(snapshot.service.status.conditions, conditions, _stamp(snapshot.now))
+
+
+def admit_unknown(before: tuple[Condition, ...], reason: str, generation: int, now: datetime) -> tuple[Condition, ...]:
+    """Nothing was seen this time: what had been seen is kept with its generation, and Serving is not known."""
+    serving = Condition("Serving", "Unknown", "ReconcileFailed", reason, observed_generation=generation)
+    kept = (one for one in before if one.type != "Serving")
+    return merge_conditions(before, (*kept, serving), _stamp(now))
+
+
+def _stamp(now: datetime) -> str:
+    return now.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _of(condition: Condition, generation: int) -> Condition:

@@ -13,7 +13,7 @@ from mooring.model.evidence import Failure
 from mooring.model.service import Phase, Service, ServiceApi, ServiceRollout, ServiceStatus
 from mooring.model.serving import Answer, PodEvidence, Rollout, ServicePod
 from mooring.planning.placement import Placed
-from mooring.planning.services.conditions import compute_conditions
+from mooring.planning.services.conditions import admit_unknown, compute_conditions
 from mooring.planning.services.diagnosis import Diagnosis, diagnose, judge_answer
 from mooring.planning.services.fixes import kubectl, patch_service
 from mooring.planning.services.preflight import Berth
@@ -96,6 +96,20 @@ def plan_service(snapshot: ServiceSnapshot) -> ServicePlan:
     verdict = refused or _judge(snapshot, desired)
     status = _status(snapshot, desired, verdict)
     return ServicePlan(apply, status, snapshot.now + timedelta(seconds=_LOOK_AGAIN_SECONDS.get(verdict.phase, 60.0)))
+
+
+def admit_failure(service: Service, told: str, now: datetime) -> ServiceStatus:
+    """What is left to say when looking after it failed: what was known of it is not known any more."""
+    before = service.status
+    reason = f"Mooring could not look after it: {told}"
+    return ServiceStatus(
+        observed_generation=service.generation,
+        phase="Unknown",
+        reason=reason,
+        fix="mooring doctor",
+        rollout=before.rollout,
+        conditions=admit_unknown(before.conditions, reason, service.generation, now),
+    )
 
 
 def _refuse(snapshot: ServiceSnapshot, desired: Desired) -> Verdict | None:

@@ -86,6 +86,24 @@ def test_each_gate_is_ok_fail_or_unknown_and_says_what_to_do(changes: dict[str, 
     assert found.fix or state == "ok"
 
 
+@pytest.mark.parametrize(
+    ("shards", "state"),
+    [({"w": 3, "v": 1}, "ok"), ({"w": 2, "v": 1}, "fail"), ({"w": None, "v": 1}, "unknown"), ({}, "unknown")],
+)
+@pytest.mark.parametrize("policy", ["Wait", "Refuse"])
+def test_a_shard_that_its_warmup_never_has_refuses_whatever_is_waited_for(
+    shards: dict[str, int | None], state: str, policy: str
+):
+    batches = [{"shard": 2, "placement": {"warmup": "w"}}, {"shard": 0}, {}]
+    order = spec(batches=batches, placement={"warmup": "v"}, requires={"warmupPolicy": policy})
+    gates = judge_gates(order, replace(GOOD, shards=shards, warmups={"w": "Warming", "v": "Ready"}))
+    found = next(gate for gate in gates if gate.id == "shards")
+    assert found.state == state and found.message
+    if state == "fail":
+        assert "w has 2 shards" in found.message and "batch-0 asks for 2" in found.message and "0 to 1" in found.fix
+        assert plan_admission(order, gates)[0] is Admission.REFUSE
+
+
 @given(
     st.lists(st.sampled_from(["ok", "fail", "unknown"]), min_size=1, max_size=6), st.sampled_from(["Wait", "Refuse"])
 )

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from mooring.control.submitting import admission, reconciler
 from mooring.kube.errors import ObjectNotFound
-from mooring.kube.resources import CONFIGMAPS
+from mooring.kube.resources import CONFIGMAPS, WARMUPS
+from mooring.model.errors import InvalidInput
 from mooring.model.submission import scripts_name
 from mooring.sandbox.faults import Answer, Rule
 from mooring.sandbox.faults.plan import resource_of
@@ -63,6 +65,87 @@ async def test_refused_submissions_hold_no_place_of_the_ceiling(world: Harbour):
         await submit(replica, spec(f"bad-{number}", volumeMounts=[{"name": "nope", "mountPath": "/x"}]))
     await submit(replica, spec("good"))
     await until_phase(world, "Succeeded", "good")
+
+
+REFUSED_AT_THE_DESK: dict[str, tuple[dict[str, Any], str]] = {
+    "a quantity that is none": ({"resources": {"requests": {"cpu": "abc"}}}, "spec.resources.requests.cpu"),
+    "less than nothing": ({"resources": {"limits": {"memory": "-1Gi"}}}, "spec.resources.limits.memory"),
+    "a list of quantities": ({"resources": {"requests": ["cpu"]}}, "spec.resources.requests"),
+    "no such part of resources": ({"resources": {"request": {"cpu": "1"}}}, "spec.resources.request"),
+    "a variable from nowhere": ({"env": [{"name": "A", "valueFrom": {}}]}, "spec.env[0].valueFrom"),
+    "a variable from two places": (
+        {"env": [{"name": "A", "valueFrom": {"fieldRef": {}, "secretKeyRef": {}}}]},
+        "spec.env[0].valueFrom",
+    ),
+    "a source that is no object": (
+        {"batches": [{"env": [{"name": "A", "valueFrom": {"secretKeyRef": "a/b"}}]}]},
+        "spec.batches[0].env[0].valueFrom.secretKeyRef",
+    ),
+    "a toleration of numbers": (
+        {"placement": {"tolerations": [{"key": 5}]}},
+        "spec.placement.tolerations[0].key",
+    ),
+    "scripts beyond what a ConfigMap holds": ({"scripts": {"a": "x" * 600_000, "b": "é" * 300_000}}, "spec.scripts"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED_AT_THE_DESK)
+@plays_in(harbour)
+async def test_a_value_that_can_be_judged_at_once_is_refused_with_its_field_and_the_fix(world: Harbour, case: str):
+    changes, field = REFUSED_AT_THE_DESK[case]
+    replica = world.start()
+    with pytest.raises(InvalidInput) as refusal:
+        await submit(replica, spec(**changes))
+    assert refusal.value.field == field
+    assert refusal.value.fix.startswith(f"{field} must be")
+
+
+@plays_in(harbour)
+async def test_a_bug_in_the_planning_of_one_submission_is_told_in_its_status(
+    world: Harbour, monkeypatch: pytest.MonkeyPatch
+):
+    def stumble(*_: object) -> None:
+        raise ZeroDivisionError("a bug")
+
+    replica = world.start()
+    with monkeypatch.context() as patched:
+        patched.setattr(admission, "judge_gates", stumble)
+        await submit(replica, spec())
+        told = await until_phase(world, "Pending", within=10)
+        assert "ZeroDivisionError" in told.status.message and "tried again" in told.status.message
+    await until_phase(world, "Succeeded")
+
+
+@plays_in(harbour)
+async def test_a_pass_that_fails_while_it_runs_is_told_and_keeps_what_was_known(
+    world: Harbour, monkeypatch: pytest.MonkeyPatch
+):
+    replica = world.start()
+    await submit(replica, spec())
+    known = await until_phase(world, "Running")
+
+    def stumble(*_: object) -> None:
+        raise ZeroDivisionError("a bug")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(reconciler, "plan_submission", stumble)
+        await world.clock.sleep(10)
+        told = await read(world)
+        assert "ZeroDivisionError" in told.status.message
+        assert told.status.phase == "Running" and told.status.gates == known.status.gates
+        assert [step.name for step in told.status.steps] == [step.name for step in known.status.steps]
+    done = await until_phase(world, "Succeeded")
+    assert "ZeroDivisionError" not in done.status.message
+
+
+@plays_in(harbour)
+async def test_a_shard_beyond_those_of_the_warmup_is_refused(world: Harbour):
+    replica = world.start()
+    body = {"metadata": {"name": "core-nt"}, "spec": {"dataset": "core_nt", "image": "fetch", "shards": 3}}
+    await world.client.create(WARMUPS, body, NAMESPACE)
+    await submit(replica, spec(batches=[{"shard": 99, "placement": {"warmup": "core-nt"}}]))
+    refused = await until_phase(world, "Refused", within=30)
+    assert "core-nt has 3 shards, and batch-0 asks for 99" in gate_of(refused, "shards").message
 
 
 def _tried(replica: Replica) -> list[str]:

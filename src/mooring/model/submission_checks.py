@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from mooring.model import boundary
 from mooring.model.errors import InvalidInput
 from mooring.model.pool import Placement
+from mooring.model.quantity import parse_quantity
 from mooring.model.submission import (
     MOST_BATCHES,
     OWN_VARIABLES,
@@ -13,6 +14,7 @@ from mooring.model.submission import (
     InheritEnv,
     Login,
     Options,
+    RawObject,
     Retry,
     Step,
     StepKind,
@@ -22,6 +24,8 @@ from mooring.model.submission import (
 
 _STEP_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,28}[a-z0-9])?")
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][-A-Za-z0-9_.]{0,252}")
+_TEXTS_OF_TOLERATIONS = ("key", "operator", "value", "effect")
+_MOST_SCRIPT_BYTES = 1024 * 1024
 _SOURCES = {"secretKeyRef", "configMapKeyRef", "fieldRef", "resourceFieldRef"}
 
 
@@ -71,8 +75,13 @@ def _check_surroundings(spec: SubmissionSpec) -> Iterator[InvalidInput]:
             yield InvalidInput("spec.scripts", name, "a file's name: letters, digits, '-', '_' and '.'")
         if "\0" in text:
             yield InvalidInput(f"spec.scripts[{name}]", text, "text without NUL characters")
+    if sum(len(text.encode()) for text in spec.scripts.values()) > _MOST_SCRIPT_BYTES:
+        yield InvalidInput(
+            "spec.scripts", "...", f"at most {_MOST_SCRIPT_BYTES} bytes in all: a ConfigMap holds no more"
+        )
     if spec.login is not None:
         yield from _check_login(spec.login)
+    yield from _check_resources(spec.resources)
     yield from _check_placement("spec.placement", spec.placement)
 
 
@@ -124,8 +133,17 @@ def _check_command(
         yield from boundary.check_text(f"{place}.value", variable.value)
         if variable.name.startswith(OWN_VARIABLES):
             yield InvalidInput(f"{place}.name", variable.name, f"free of {OWN_VARIABLES}*: Mooring sets those itself")
-        if variable.value_from is not None and (variable.value or not set(variable.value_from) <= _SOURCES):
-            yield InvalidInput(f"{place}.valueFrom", variable.value_from, f"one of {', '.join(sorted(_SOURCES))}")
+        if variable.value_from is not None:
+            yield from _check_source(f"{place}.valueFrom", variable.value_from, variable.value)
+
+
+def _check_source(field: str, source: RawObject, value: str) -> Iterator[InvalidInput]:
+    if value or len(source) != 1 or not set(source) <= _SOURCES:
+        yield InvalidInput(field, source, f"exactly one of {', '.join(sorted(_SOURCES))}, and no value beside it")
+        return
+    for name, reference in source.items():
+        if not isinstance(reference, dict):
+            yield InvalidInput(f"{field}.{name}", reference, "an object, as in a pod")
 
 
 def _check_retry(field: str, retry: Retry) -> Iterator[InvalidInput]:
@@ -135,8 +153,37 @@ def _check_retry(field: str, retry: Retry) -> Iterator[InvalidInput]:
         yield InvalidInput(f"{field}.deadlineSeconds", retry.deadline_seconds, "between 1 and 2592000")
 
 
+def _check_resources(resources: RawObject) -> Iterator[InvalidInput]:
+    for part, amounts in resources.items():
+        field = f"spec.resources.{part}"
+        if part == "claims":
+            continue
+        if part not in ("requests", "limits"):
+            yield InvalidInput(field, amounts, "requests, limits or claims, as in a pod")
+        elif not isinstance(amounts, dict):
+            yield InvalidInput(field, amounts, 'an object, such as {"cpu": "500m", "memory": "1Gi"}')
+        else:
+            for name, amount in amounts.items():
+                yield from _check_amount(f"{field}.{name}", amount)
+
+
+def _check_amount(field: str, amount: object) -> Iterator[InvalidInput]:
+    known = isinstance(amount, str | int | float) and not isinstance(amount, bool)
+    try:
+        if known and parse_quantity(amount, field) >= 0:
+            return
+    except InvalidInput as error:
+        yield error
+        return
+    yield InvalidInput(field, amount, 'a quantity such as "500m", "2" or "1.5Gi", and not negative')
+
+
 def _check_placement(field: str, placement: Placement) -> Iterator[InvalidInput]:
     if placement.node_pool and placement.node_selector:
         yield InvalidInput(field, "nodePool and nodeSelector", "either nodePool or nodeSelector, not both")
     if placement.warmup:
         yield from boundary.check_name(f"{field}.warmup", placement.warmup)
+    for index, toleration in enumerate(placement.tolerations):
+        for name in _TEXTS_OF_TOLERATIONS:
+            if not isinstance(toleration.get(name, ""), str):
+                yield InvalidInput(f"{field}.tolerations[{index}].{name}", toleration[name], "text")

@@ -16,7 +16,7 @@ from mooring.model.pool import Placement
 from mooring.model.submission import STARTED, Step, SubmissionSpec, name_for, steps_of
 from mooring.model.submission_checks import check_submission
 from mooring.planning.fit import UNREAD, preflight
-from mooring.planning.submissions.gates import Findings, Quota, Site
+from mooring.planning.submissions.gates import WARM, Findings, Quota, Site
 from mooring.planning.submissions.steps import Pinned
 
 _MOST_NAME = 63
@@ -44,9 +44,11 @@ class GateReader:
         wishes = [spec.placement, *(step.step.placement for step in steps_of(spec) if step.step.placement)]
         distinct = {repr(wish): wish for wish in wishes}
         inherited = await read_inheritance(self._client, namespace, spec.inherit_env)
+        warmups = {name: await self._warmup(namespace, name) for name in warmups_of(spec)}
         return Findings(
             config_maps=await self.config_maps(namespace, spec),
-            warmups={name: await self._phase(namespace, name) for name in warmups_of(spec)},
+            warmups={name: phase for name, (phase, _) in warmups.items()},
+            shards={name: shards for name, (_, shards) in warmups.items()},
             sites=tuple(self._look(namespace, spec, wish) for wish in distinct.values()),
             permissions=await self._permissions(namespace, spec),
             quotas=await self._quotas(namespace),
@@ -90,13 +92,18 @@ class GateReader:
         found = await live_uid(self._client, CONFIGMAPS, name, namespace)
         return None if found is None else bool(found)
 
-    async def _phase(self, namespace: str, name: str) -> str | None:
+    async def _warmup(self, namespace: str, name: str) -> tuple[str | None, int | None]:
+        """Its phase, and how many shards it has: of one that is everywhere, as many as there are places."""
         try:
-            return (await self._client.get(WARMUPS, name, namespace)).status.phase or "Pending"
+            found = await self._client.get(WARMUPS, name, namespace)
         except ObjectNotFound:
-            return ""
+            return "", None
         except KubeError:
-            return None
+            return None, None
+        phase = found.status.phase or "Pending"
+        if found.spec.mode == "Shard":
+            return phase, found.spec.shards
+        return phase, len(found.status.shards) if phase == WARM else None
 
     async def _permissions(self, namespace: str, spec: SubmissionSpec) -> dict[str, bool | None]:
         needed: list[tuple[str, Resource[Any], str]] = [

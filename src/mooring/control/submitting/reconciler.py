@@ -57,6 +57,14 @@ class _Memory:
     problems: tuple[str, ...] = ()
 
 
+class _Told(Exception):
+    """Trouble that the status tells already; the pass is tried again."""
+
+    def __init__(self, trouble: MooringError) -> None:
+        super().__init__(trouble.message)
+        self.trouble = trouble
+
+
 @dataclass(frozen=True, slots=True)
 class _Look:
     """The gates of a submission that runs: why nothing new may be made (`held`), or never will be (`refusal`)."""
@@ -99,11 +107,34 @@ class SubmissionReconciler:
         if view.status.phase in ENDED:
             self._forget(key, view)
             return None
-        if view.status.phase in STARTED:
-            return await self._advance(view)
         if view.status.phase == Phase.REFUSED and view.status.observed_generation == view.metadata.generation:
             return None
-        return await self._admit(view)
+        try:
+            return await (self._advance(view) if view.status.phase in STARTED else self._admit(view))
+        except _Told as told:
+            raise told.trouble from told
+        except Exception as error:
+            await self._tell(self._with_own_writes(key, view), error)
+            raise
+
+    async def _tell(self, view: Submission, error: Exception) -> None:
+        """A pass that failed is seen where people look, and not only in a log; what was known stays."""
+        status = view.status
+        if status.phase in ENDED:
+            return
+        words = error.message if isinstance(error, MooringError) else f"an error in Mooring itself: {error!r}"
+        standing = Standing(
+            Phase(status.phase or Phase.PENDING),
+            clean_line(f"the last look failed: {words}; it is tried again"),
+            status.gates,
+            status.steps,
+            status.jobs,
+            status.failure,
+        )
+        try:
+            await self._write(view, standing)
+        except KubeError as unwritten:
+            log.info("a failed pass could not be told", submission=view.metadata.key, error=unwritten.message)
 
     async def _admit(self, view: Submission) -> datetime | None:
         if (cancel := read_cancel(view)) is not None:
@@ -145,7 +176,7 @@ class SubmissionReconciler:
         failure = view.status.failure or await self._evidence(view, plan)
         await self._write(view, Standing(phase, message, gates, plan.steps, plan.jobs, failure))
         if trouble is not None and not isinstance(trouble, InTheWay):
-            raise trouble
+            raise _Told(trouble)
         if phase in ENDED:
             return None
         seconds = LEFTOVER_LOOK_SECONDS if trouble is not None or plan.stops or plan.replaces else LOOK_SECONDS

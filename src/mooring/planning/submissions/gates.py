@@ -39,6 +39,7 @@ class Findings:
     problems: tuple[str, ...] = ()
     config_maps: Mapping[str, bool | None] = field(default_factory=dict)
     warmups: Mapping[str, str | None] = field(default_factory=dict)  # phases; empty when there is no such Warmup
+    shards: Mapping[str, int | None] = field(default_factory=dict)  # how many each Warmup has
     sites: tuple[Site, ...] = ()
     permissions: Mapping[str, bool | None] = field(default_factory=dict)
     quotas: tuple[Quota, ...] | None = ()
@@ -65,6 +66,8 @@ def judge_gates(spec: SubmissionSpec, found: Findings) -> tuple[Gate, ...]:
         gates.append(_config_maps(found))
     if found.warmups:
         gates.append(_warmups(found))
+    if any(step.step.shard is not None for step in steps_of(spec)):
+        gates.append(_shards(spec, found))
     if spec.inherit_env is not None:
         gates.append(_inheritance(spec.inherit_env.deployment, found))
     gates += [_placement(found), _permissions(found), _quota(spec, found), _manifest(found)]
@@ -121,6 +124,24 @@ def _warmups(found: Findings) -> Gate:
     if unread:
         return Gate("warmups", UNKNOWN, f"could not be read: {', '.join(unread)}", "looked at again by itself")
     return Gate("warmups", OK, f"{', '.join(sorted(found.warmups))} ready")
+
+
+def _shards(spec: SubmissionSpec, found: Findings) -> Gate:
+    """A shard that a Warmup does not have is never warm anywhere: its step would wait for ever."""
+    unread = set()
+    for step in steps_of(spec):
+        warmup = (step.step.placement or spec.placement).warmup
+        if step.step.shard is None:
+            continue
+        if (shards := found.shards.get(warmup)) is None:
+            unread.add(warmup)
+        elif step.step.shard >= shards:
+            told = f"{warmup} has {shards} shards, and {step.name} asks for {step.step.shard}"
+            return Gate("shards", FAIL, told, f"name a shard from 0 to {shards - 1}, or give {warmup} more of them")
+    if unread:
+        told = f"not known yet how many shards there are of {', '.join(sorted(unread))}"
+        return Gate("shards", UNKNOWN, told, "looked at again by itself")
+    return Gate("shards", OK, "every shard that is asked for is one of its Warmup")
 
 
 def _inheritance(deployment: str, found: Findings) -> Gate:

@@ -16,6 +16,10 @@ from tests.planning.fleets import NOW, pool, terminating, worker
 CRD = load_crds()[0]
 
 
+def seconds_ago(seconds):
+    return (NOW - timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 @pytest.mark.parametrize(
     ("skew", "status"), [(0.4, "ok"), (-1.9, "ok"), (3.0, "warn"), (-20.0, "fail"), (None, "unknown")]
 )
@@ -151,7 +155,9 @@ def test_services_and_warmups_speak_for_themselves():
         return {"metadata": {"namespace": "ns", "name": name}, "status": {"phase": phase, **status}}
 
     checks = doctor.judge_phases(
-        "service", [item("a", "Serving"), item("b", "Failed", reason="no image", fix="name one"), item("c", "Unknown")]
+        "service",
+        [item("a", "Serving"), item("b", "Failed", reason="no image", fix="name one"), item("c", "Unknown")],
+        NOW,
     )
     assert [(check.id, check.status) for check in checks] == [
         ("service/ns/b", "fail"),
@@ -159,3 +165,33 @@ def test_services_and_warmups_speak_for_themselves():
         ("services", "ok"),
     ]
     assert checks[0].fix == "name one"
+    assert checks[1].fix == "kubectl -n ns describe managedservice c"
+
+
+def judged_service(phase, seconds, *, observed=1, generation=1, made=seconds_ago(9_000), **metadata):
+    since = {"type": "Serving", "status": "False", "lastTransitionTime": seconds_ago(seconds)}
+    item = {
+        "metadata": {"namespace": "ns", "name": "a", "generation": generation, "creationTimestamp": made, **metadata},
+        "status": {"phase": phase, "observedGeneration": observed, "conditions": [since] if phase else []},
+    }
+    (check,) = doctor.judge_phases("service", [item], NOW)
+    return check
+
+
+@pytest.mark.parametrize(
+    ("check", "status"),
+    [
+        (judged_service("Serving", 9_000), "ok"),
+        (judged_service("Absent", 9_000), "ok"),
+        (judged_service("Starting", 119), "ok"),
+        (judged_service("Starting", 121), "warn"),
+        (judged_service("", 0, observed=0, made=seconds_ago(119)), "ok"),
+        (judged_service("", 0, observed=0, made=seconds_ago(121)), "warn"),
+        (judged_service("Serving", 9_000, generation=2), "unknown"),
+        (judged_service("Failed", 9_000, generation=2), "unknown"),
+        (judged_service("Starting", 9_000, generation=2, deletionTimestamp=seconds_ago(5)), "ok"),
+    ],
+)
+def test_a_service_that_does_not_come_up_or_was_not_looked_at_since_a_change_is_not_ok(check, status):
+    assert check.status == status
+    assert status == "ok" or (check.id == "service/ns/a" and check.fix)

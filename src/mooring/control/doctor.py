@@ -226,4 +226,4 @@ class Doctor:
             listing = await self._patient.client.list(resource.raw())
         except NotServed as absent:
             return (Check(f"{noun}s", CheckStatus.FAIL, "the cluster does not know this kind", fix=absent.fix),)
-        return judge.judge_phases(noun, listing.items)
+        return judge.judge_phases(noun, listing.items, self._clock.now())

@@ -18,7 +18,9 @@ SKEW_WARN_SECONDS, SKEW_FAIL_SECONDS = 2.0, 15.0
 STUCK_AFTER = timedelta(seconds=60)  # beyond the end of its grace
 HEALING_SECONDS = 60.0  # a fleet at work is refilled all the time
 LEFTOVER_AFTER = timedelta(seconds=600)  # twice the grace that reaping gives
+STARTED_AFTER = timedelta(seconds=120)  # that a service may take to serve
 _MOST_SHOWN = 20
+_KINDS = {"service": "managedservice"}
 _INSTALL = "mooring install | kubectl apply -f -"
 
 
@@ -301,17 +303,44 @@ def judge_budgets(abandoned: Sequence[AbandonedBudget]) -> Check:
     return Check("budgets", WARN, message, evidence, abandoned[0].fix)
 
 
-def judge_phases(noun: str, found: Iterable[Mapping[str, Any]]) -> tuple[Check, ...]:
+def judge_phases(noun: str, found: Iterable[Mapping[str, Any]], now: datetime) -> tuple[Check, ...]:
     """Services that do not serve, warmups that failed: one line each, with their own reason and fix."""
     checks, well = [], 0
     for item in found:
-        metadata, status = item["metadata"], item.get("status") or {}
-        key, phase = f"{metadata.get('namespace', '')}/{metadata['name']}", status.get("phase") or ""
-        if phase not in ("Failed", "Unknown"):
+        check = _judge_phase(noun, item, now)
+        if check is None:
             well += 1
-            continue
-        reason = status.get("reason") or (status.get("failure") or {}).get("reason") or "no reason is given"
-        judged = FAIL if phase == "Failed" else UNKNOWN
-        fix = status.get("fix") or f"kubectl -n {metadata.get('namespace', '')} describe {noun} {metadata['name']}"
-        checks.append(Check(f"{noun}/{key}", judged, f"{key} is {phase}: {reason}", {"phase": phase}, fix))
+        else:
+            checks.append(check)
     return (*checks, Check(f"{noun}s", OK, f"{well} {noun}(s) without failure")) if well or not checks else (*checks,)
+
+
+def _judge_phase(noun: str, item: Mapping[str, Any], now: datetime) -> Check | None:
+    """What is wrong with one of them; None when nothing is."""
+    metadata, status = item["metadata"], item.get("status") or {}
+    if metadata.get("deletionTimestamp"):
+        return None
+    namespace, name, phase = metadata.get("namespace", ""), metadata["name"], status.get("phase") or ""
+    key, shown = f"{namespace}/{name}", phase or "not looked at yet"
+    reason = status.get("reason") or (status.get("failure") or {}).get("reason") or "no reason is given"
+    fix = status.get("fix") or f"kubectl -n {namespace} describe {_KINDS.get(noun, noun)} {name}"
+    evidence = {"phase": phase}
+    if phase and status.get("observedGeneration", 0) < metadata.get("generation", 0):
+        message = f"{key} was changed and not looked at since; before, it was {phase}: {reason}"
+        return Check(f"{noun}/{key}", UNKNOWN, message, evidence, "ask again; if it stays, look at the leader's line")
+    if phase in ("Failed", "Unknown"):
+        judged = FAIL if phase == "Failed" else UNKNOWN
+        return Check(f"{noun}/{key}", judged, f"{key} is {phase}: {reason}", evidence, fix)
+    since = _not_serving_since(item)
+    if phase in ("", "Starting") and since is not None and now - since > STARTED_AFTER:
+        message = f"{key} is {shown} for {(now - since).total_seconds():.0f} s: {reason}"
+        return Check(f"{noun}/{key}", WARN, message, {**evidence, "since": since.isoformat()}, fix)
+    return None
+
+
+def _not_serving_since(item: Mapping[str, Any]) -> datetime | None:
+    """When it stopped serving; for one that nobody has looked at yet, when it was made."""
+    conditions = (item.get("status") or {}).get("conditions") or ()
+    told = next((one.get("lastTransitionTime") for one in conditions if one.get("type") == "Serving"), None)
+    since = told or item["metadata"].get("creationTimestamp")
+    return datetime.fromisoformat(since) if since else None

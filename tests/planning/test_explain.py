@@ -4,7 +4,7 @@ import pytest
 
 from mooring.model.evidence import Failure
 from mooring.model.explanation import Happening
-from mooring.model.preflight import Preflight
+from mooring.model.preflight import HeldClaim, Preflight
 from mooring.planning.explain import PodFacts, Quota, container_in_trouble, explain_pod
 from tests.planning.fleets import NOW
 
@@ -54,6 +54,22 @@ def test_a_pod_without_a_node_is_explained_by_the_nodes():
 def test_a_refusal_that_no_longer_holds_is_told_as_one():
     found = told(pod(conditions=[unschedulable("no room")]), preflight=ROOM)
     assert codes(found) == ["scheduler_refused"] and "2 of 3 nodes would take it now" in found.summary
+
+
+def test_a_refusal_is_not_contradicted_by_what_was_not_judged():
+    unsure = Preflight(3, 3, "3/3 nodes are available.", unknown=("the volume of claim data: it was not read",))
+    found = told(pod(conditions=[unschedulable("no volume")]), preflight=unsure)
+    assert codes(found) == ["scheduler_refused"] and found.state == "unschedulable"
+    assert "would take it" not in found.summary and "claim data" in found.summary and "wait" not in found.fix
+    assert found.fix == "kubectl -n ns describe pod p"
+
+
+def test_a_claim_that_holds_a_pod_comes_first():
+    claim = HeldClaim("data", "claim_missing", "not found", "claim data does not exist", "kubectl …")
+    held = Preflight(0, 3, "0/3 nodes are available: not found.", "kubectl …", claims=(claim,))
+    found = told(pod(conditions=[unschedulable()]), preflight=held)
+    assert codes(found) == ["claim_missing", "unschedulable"]
+    assert (found.state, found.summary, found.fix) == ("unschedulable", claim.message, claim.fix)
 
 
 def test_gates_and_a_scheduler_that_never_looked():

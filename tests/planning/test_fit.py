@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.model.fitting.volumes import BoundVolume
+from mooring.model.fitting.volumes import BoundVolume, Unbound
 from mooring.model.node import NodeTemplate, Taint
 from mooring.planning.fit import Usage, plan_preflight, preflight
 from mooring.planning.fit.usage import read_residents
@@ -109,6 +109,46 @@ def test_a_host_port_that_is_taken_and_a_volume_in_another_zone():
     assert held.groups[0].reason == "node(s) had no available volume zone"
 
 
+def claiming(*names, **changes):
+    return spec(volumes=[{"persistentVolumeClaim": {"claimName": name}} for name in names], **changes)
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence", "message", "fix"),
+    [
+        (
+            Unbound.MISSING,
+            '0/1 nodes are available: persistentvolumeclaim "data" not found.',
+            "claim data does not exist",
+            "kubectl -n ns create -f -",
+        ),
+        (
+            Unbound.IMMEDIATE,
+            "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.",
+            "claim data is not bound",
+            "kubectl -n ns describe pvc data",
+        ),
+        (
+            Unbound.LEAVING,
+            '0/1 nodes are available: persistentvolumeclaim "data" is being deleted.',
+            "claim data is being deleted",
+            "kubectl -n ns describe pvc data",
+        ),
+    ],
+)
+def test_a_claim_without_a_volume_keeps_a_pod_off_every_node(state, sentence, message, fix):
+    maker = NodeTemplate("any", {}, ())
+    told = preflight(claiming("data"), [NODE], used(volumes={"data": state}), [maker], namespace="ns")
+    assert (told.fits, told.sentence, told.unknown, told.makers) == (0, sentence, (), ())
+    assert [claim.message for claim in told.claims] == [message] and told.fix.endswith(fix)
+
+
+def test_a_claim_that_waits_for_its_first_pod_is_not_judged():
+    for state in (Unbound.LATER, Unbound.UNCLEAR):
+        told = preflight(claiming("data"), [NODE], used(volumes={"data": state}))
+        assert told.fits == 1 and not told.claims and "claim data" in told.unknown[0]
+
+
 def test_neighbours_decide_too():
     labels = {"app": "web"}
     term = {"topologyKey": "zone", "labelSelector": {"matchLabels": labels}}
@@ -122,6 +162,46 @@ def test_neighbours_decide_too():
     nodes = [NODE, plain("m", labels={"zone": "b"})]
     fewer = preflight(spec(topologySpreadConstraints=[spread]), nodes, usage, namespace="default", labels=labels)
     assert [verdict.node for verdict in fewer.verdicts if verdict.fits] == ["m"]
+
+
+def test_residents_that_keep_other_namespaces_away_are_asked_for_the_labels_of_namespaces():
+    term = {
+        "topologyKey": "zone",
+        "labelSelector": {"matchLabels": {"app": "x"}},
+        "namespaceSelector": {"matchLabels": {"team": "red"}},
+    }
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    guard = resident("n", affinity=apart)
+
+    def told(namespaces):
+        return preflight(spec(), [NODE], used(guard, namespaces=namespaces), namespace="r", labels={"app": "x"})
+
+    assert told({"r": {"team": "red"}}).fits == 0 and told({"r": {"team": "blue"}}).fits == 1
+    assert told({"r": {}}).unknown == ()
+    assert told(None).unknown == ("which namespaces the anti-affinity of other pods selects",)
+
+
+def leaving(pod):
+    return {**pod, "metadata": {**pod["metadata"], "deletionTimestamp": "2026-03-01T12:00:00Z"}}
+
+
+@pytest.mark.parametrize(
+    ("selector", "on", "fitting"),
+    [
+        ({"matchLabels": {"app": "web"}}, lambda pod: pod, ["m"]),
+        ({"matchLabels": {"app": "web"}}, leaving, ["m", "n"]),
+        ({}, lambda pod: pod, ["m", "n"]),
+        (None, lambda pod: pod, ["m", "n"]),
+    ],
+)
+def test_spreading_counts_neither_pods_that_leave_nor_any_for_an_empty_selector(selector, on, fitting):
+    spread = {"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
+    if selector is not None:
+        spread["labelSelector"] = selector
+    nodes = [NODE, plain("m", labels={"zone": "b"})]
+    usage = used(on(resident("n", labels={"app": "web"})))
+    told = preflight(spec(topologySpreadConstraints=[spread]), nodes, usage, namespace="default", labels={"app": "web"})
+    assert sorted(verdict.node for verdict in told.verdicts if verdict.fits) == fitting
 
 
 def test_a_pod_is_not_in_its_own_way():

@@ -3,7 +3,7 @@
 import pytest
 
 from mooring.incidents.stage import NAMESPACE, open_stage
-from mooring.kube.resources import CRDS, PODS, RESOURCEQUOTAS
+from mooring.kube.resources import CRDS, NAMESPACES, PERSISTENTVOLUMECLAIMS, PODS, RESOURCEQUOTAS, STORAGECLASSES
 from mooring.model.errors import NotFound
 from mooring.sandbox.actors.kubelet.machine import NodeTemplate
 from mooring.sandbox.actors.runtime.script import Script
@@ -18,8 +18,11 @@ SPLIT = {
 }
 
 
+CONTAINER = {"name": "main", "image": "api"}
+
+
 async def pod(world, name="api", **spec):
-    body = {"metadata": {"name": name}, "spec": {"containers": [{"name": "main", "image": "api"}], **spec}}
+    body = {"metadata": {"name": name}, "spec": {"containers": [CONTAINER], **spec}}
     await world.client.create(PODS, body, NAMESPACE)
     await world.clock.sleep(10)
 
@@ -60,6 +63,66 @@ async def test_what_other_pods_use_counts_and_a_used_up_quota_is_named(world):
     await world.client.merge_patch(RESOURCEQUOTAS, "small", status, NAMESPACE, subresource="status")
     told = await replica.mooring.explainer.explain(NAMESPACE, "second")
     assert told.findings[-1].code == "quota_used_up"
+
+
+def test_claims_without_a_volume_are_named_each_with_its_command():
+    async def claim(world, name, **spec):
+        asked = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, **spec}
+        await world.client.create(PERSISTENTVOLUMECLAIMS, {"metadata": {"name": name}, "spec": asked}, NAMESPACE)
+
+    async def told(replica, world, *claims):
+        name = f"uses-{'-'.join(claims)}"
+        volumes = [{"name": one, "persistentVolumeClaim": {"claimName": one}} for one in claims]
+        await pod(world, name, volumes=volumes)
+        return await replica.mooring.explainer.explain(NAMESPACE, name)
+
+    async def scenario():
+        async with open_stage(1, {f"n{n}": NodeTemplate() for n in range(4)}) as world:
+            replica = world.start()
+            await world.client.create(
+                STORAGECLASSES,
+                {"metadata": {"name": "late"}, "provisioner": "p", "volumeBindingMode": "WaitForFirstConsumer"},
+            )
+            await claim(world, "unbound", storageClassName="")
+            await claim(world, "later", storageClassName="late")
+
+            missing = await told(replica, world, "nope")
+            assert (missing.state, missing.summary) == ("unschedulable", "claim nope does not exist")
+            assert missing.preflight.fits == 0 and missing.fix.endswith(f"kubectl -n {NAMESPACE} create -f -")
+
+            unbound = await told(replica, world, "unbound")
+            assert unbound.summary == "claim unbound is not bound"
+            assert unbound.fix == f"kubectl -n {NAMESPACE} describe pvc unbound"
+
+            both = await told(replica, world, "nope", "unbound")
+            assert [one.code for one in both.findings][:2] == ["claim_missing", "claim_unbound"] and both.unread == ()
+
+            later = await told(replica, world, "later")
+            assert "would take it" not in later.summary and "claim later" in later.preflight.unknown[0]
+
+    play(scenario)
+
+
+def test_residents_that_keep_a_namespace_away_by_its_labels_are_seen():
+    async def scenario():
+        async with open_stage(1, {"n": NodeTemplate()}) as world:
+            replica = world.start()
+            await world.client.create(NAMESPACES, {"metadata": {"name": "red", "labels": {"team": "red"}}})
+            await world.clock.sleep(5)
+            term = {
+                "topologyKey": "kubernetes.io/hostname",
+                "labelSelector": {"matchLabels": {"app": "x"}},
+                "namespaceSelector": {"matchLabels": {"team": "red"}},
+            }
+            apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+            await pod(world, "guard", affinity=apart)
+            body = {"metadata": {"name": "victim", "labels": {"app": "x"}}, "spec": {"containers": [CONTAINER]}}
+            await world.client.create(PODS, body, "red")
+            await world.clock.sleep(10)
+            told = await replica.mooring.explainer.explain("red", "victim")
+            assert told.preflight.fits == 0 and "existing pods anti-affinity" in told.summary
+
+    play(scenario)
 
 
 def test_a_container_that_keeps_ending_is_explained_by_its_own_last_words():

@@ -5,6 +5,7 @@ On demand only, and each part for itself: what may not be read is said, and the 
 
 import asyncio
 from collections.abc import Awaitable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from mooring.clock import Clock
@@ -20,12 +21,13 @@ from mooring.kube.resources import (
     PERSISTENTVOLUMES,
     PODS,
     RESOURCEQUOTAS,
+    STORAGECLASSES,
 )
 from mooring.model.errors import Forbidden, InvalidInput, NotFound
 from mooring.model.evidence import Failure, clean_line
 from mooring.model.explanation import Explanation, Happening
 from mooring.model.fitting.needs import PodNeeds, read_needs
-from mooring.model.fitting.volumes import BoundVolume, read_volume
+from mooring.model.fitting.volumes import BoundVolume, Unbound, class_name, classify_unbound, read_volume, volume_name
 from mooring.model.quantity import parse_quantity
 from mooring.planning.explain import PodFacts, Quota, container_in_trouble, explain_pod
 from mooring.planning.fit import Usage, plan_preflight
@@ -123,12 +125,15 @@ class Explainer:
 
     async def _usage(self, pod: Body, unread: list[str]) -> Usage:
         needs = read_needs(pod)
-        residents, volumes, namespaces = await asyncio.gather(
+        residents, volumes = await asyncio.gather(
             self._read(self._all_residents(), unread, "pods: list"),
-            self._read(self._volumes(needs, pod["metadata"]["namespace"]), unread, "persistentvolumeclaims: get"),
-            self._read(self._namespaces(needs), unread, "namespaces: list"),
+            self._volumes(needs, pod["metadata"]["namespace"], unread),
         )
-        return Usage(residents or {}, volumes or {}, namespaces, read=residents is not None)
+        usage = Usage(residents or {}, volumes, read=residents is not None)
+        own = any(term.selects_namespaces for term in (*needs.affinity, *needs.anti_affinity))
+        if not own and not usage.selects_namespaces:
+            return usage
+        return replace(usage, namespaces=await self._read(self._namespaces(), unread, "namespaces: list"))
 
     async def _all_residents(self) -> Residents:
         async with self._listing:
@@ -138,17 +143,42 @@ class Explainer:
                 self._residents = (now, read_residents(listing.items))
             return self._residents[1]
 
-    async def _volumes(self, needs: PodNeeds, namespace: str) -> dict[str, BoundVolume | None]:
-        found: dict[str, BoundVolume | None] = {}
-        for name in needs.claims:
-            claim = await self._client.get(PERSISTENTVOLUMECLAIMS.raw(), name, namespace)
-            volume = (claim.get("spec") or {}).get("volumeName")
-            found[name] = read_volume(await self._client.get(PERSISTENTVOLUMES.raw(), volume)) if volume else None
-        return found
+    async def _volumes(self, needs: PodNeeds, namespace: str, unread: list[str]) -> dict[str, BoundVolume | Unbound]:
+        """Each claim for itself: what cannot be read of one says nothing about the others."""
+        found = await asyncio.gather(
+            *(
+                self._read(self._volume(name, namespace), unread, f"persistentvolumeclaims: get {name}")
+                for name in needs.claims
+            )
+        )
+        return {name: one for name, one in zip(needs.claims, found, strict=True) if one is not None}
 
-    async def _namespaces(self, needs: PodNeeds) -> Mapping[str, Mapping[str, str]] | None:
-        if not any(term.selects_namespaces for term in (*needs.affinity, *needs.anti_affinity)):
-            return None
+    async def _volume(self, name: str, namespace: str) -> BoundVolume | Unbound:
+        try:
+            claim = await self._client.get(PERSISTENTVOLUMECLAIMS.raw(), name, namespace)
+        except ObjectNotFound:
+            return Unbound.MISSING
+        bound_to = volume_name(claim)
+        if not bound_to:
+            return classify_unbound(claim, await self._binding_mode(class_name(claim)))
+        try:
+            return read_volume(await self._client.get(PERSISTENTVOLUMES.raw(), bound_to))
+        except ObjectNotFound:
+            return Unbound.LOST
+
+    async def _binding_mode(self, storage_class: str) -> str:
+        """When claims of that class are bound; empty when that may not be read."""
+        if not storage_class:
+            return "Immediate"
+        try:
+            found = await self._client.get(STORAGECLASSES, storage_class)
+        except ObjectNotFound:
+            return "Immediate"  # as the scheduler takes it
+        except NotPermitted:
+            return ""
+        return found.volume_binding_mode
+
+    async def _namespaces(self) -> Mapping[str, Mapping[str, str]]:
         listing = await self._client.list(NAMESPACES)
         return {one.metadata.name: one.metadata.labels for one in listing.items}
 

@@ -5,7 +5,9 @@ from typing import Any
 Body = dict[str, Any]
 
 # What only explanations and Karpenter's clusters need: without it, less is said, and nothing is done wrong.
-OPTIONAL = frozenset({"nodepools", "nodeclaims", "namespaces", "persistentvolumes", "persistentvolumeclaims"})
+OPTIONAL = frozenset(
+    {"nodepools", "nodeclaims", "namespaces", "persistentvolumes", "persistentvolumeclaims", "storageclasses"}
+)
 
 # Verb by verb what the control plane does; nothing more.
 CLUSTER_RULES: tuple[Body, ...] = (
@@ -43,6 +45,7 @@ CLUSTER_RULES: tuple[Body, ...] = (
     # For `explain` and `doctor`: looked at when asked, never watched.
     {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["list"]},
     {"apiGroups": [""], "resources": ["persistentvolumes", "persistentvolumeclaims"], "verbs": ["get"]},
+    {"apiGroups": ["storage.k8s.io"], "resources": ["storageclasses"], "verbs": ["get"]},
     {
         "apiGroups": ["apiextensions.k8s.io"],
         "resources": ["customresourcedefinitions"],

@@ -68,6 +68,7 @@ PERSISTENTVOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", 
 PERSISTENTVOLUMECLAIMS = Resource(
     "", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", True, views.PersistentVolumeClaim
 )
+STORAGECLASSES = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", False, views.StorageClass)
 
 JOBS = Resource("batch", "v1", "jobs", "Job", True, views.Job)
 DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment", True, views.Deployment)

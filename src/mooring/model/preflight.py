@@ -23,6 +23,16 @@ class Group(msgspec.Struct, frozen=True, rename="camel"):
     examples: tuple[str, ...] = ()
 
 
+class HeldClaim(msgspec.Struct, frozen=True, rename="camel"):
+    """A volume claim that keeps a pod off every node: there is no volume behind it."""
+
+    name: str
+    code: str  # claim_missing, claim_leaving, claim_lost, claim_unbound
+    reason: str  # in the scheduler's words
+    message: str
+    fix: str
+
+
 class Preflight(msgspec.Struct, frozen=True, rename="camel"):
     """The verdict of a whole cluster on one pod."""
 
@@ -33,6 +43,7 @@ class Preflight(msgspec.Struct, frozen=True, rename="camel"):
     groups: tuple[Group, ...] = ()
     verdicts: tuple[NodeVerdict, ...] = ()
     makers: tuple[str, ...] = ()  # node pools of an autoscaler that would make a node for it
+    claims: tuple[HeldClaim, ...] = ()
     unknown: tuple[str, ...] = ()  # what was not judged, so that the scheduler may still say no
 
     @property

@@ -132,17 +132,30 @@ def _unplaced(facts: PodFacts) -> Iterable[Finding]:
     said = clean_line(told.get("message", "")) if told.get("reason") == "Unschedulable" else ""
     since = told.get("_since")
     preflight = facts.preflight
+    for claim in preflight.claims if preflight is not None else ():
+        yield Finding(claim.code, claim.message, claim.fix, since)
     if preflight is not None and not preflight.fits:
         yield Finding("unschedulable", preflight.sentence, preflight.fix, since)
     elif said:
-        hint = "" if preflight is None else f"; {preflight.fits} of {preflight.total} nodes would take it now"
-        yield Finding("scheduler_refused", f"the scheduler says: {said}{hint}", "wait for its next look", since)
+        yield _refused(facts, said, since)
     elif not told:
         name = spec.get("schedulerName") or "default-scheduler"
         yield Finding("not_looked_at", f"no scheduler has looked at it yet (its scheduler is {name})")
     for event in facts.events:
         if event.source.startswith("karpenter") and event.warning:
             yield Finding("karpenter", f"Karpenter: {event.message}", "", event.last_seen)
+
+
+def _refused(facts: PodFacts, said: str, since: datetime | None) -> Finding:
+    """The scheduler's word stands, unless everything it looks at was looked at here, and nothing speaks against."""
+    metadata, preflight = facts.pod["metadata"], facts.preflight
+    message = f"the scheduler says: {said}"
+    if preflight is None or preflight.unknown:
+        unjudged = f"; not judged here: {'; '.join(preflight.unknown)}" if preflight is not None else ""
+        fix = kubectl(metadata.get("namespace", ""), "describe", "pod", metadata["name"])
+        return Finding("scheduler_refused", f"{message}{unjudged}", fix, since)
+    hint = f"{preflight.fits} of {preflight.total} nodes would take it now"
+    return Finding("scheduler_refused", f"{message}; {hint}", "wait for its next look", since)
 
 
 def _containers(facts: PodFacts) -> Iterable[Finding]:

@@ -192,6 +192,24 @@ def test_a_group_stays_together() -> None:
     assert decide([node("a"), node("b"), node("c")], pod("p", labels={"app": "x"}, affinity=wish), bound).node == "b"
 
 
+def test_a_pod_that_is_leaving_holds_its_place_and_does_not_count_for_spreading() -> None:
+    zones = [node("a", labels={"zone": "a"}), node("b", labels={"zone": "b"}, unschedulable=True)]
+    rule = {
+        "maxSkew": 1,
+        "topologyKey": "zone",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "x"}},
+        "nodeTaintsPolicy": "Ignore",
+    }
+    there = pod("old", labels={"app": "x"}, nodeName="a")
+    placement = placement_of(zones, [there])
+    wanted = needs_of(pod("new", labels={"app": "x"}, topologySpreadConstraints=[rule]))
+    assert placement.decide(wanted).node == ""
+    going = {**there, "metadata": {**there["metadata"], "deletionTimestamp": "2026-03-01T12:00:00Z"}}
+    placement.place(needs_of(going), "a")
+    assert placement.decide(wanted).node == "a" and placement.place_of("old") == "a"
+
+
 def test_a_spread_constraint_sends_pods_to_the_emptiest_zone() -> None:
     zones = [node("a", labels={"zone": "1"}), node("b", labels={"zone": "2"})]
     rule = {

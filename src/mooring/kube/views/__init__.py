@@ -28,6 +28,7 @@ from mooring.kube.views.cluster import (
     ResourceQuota,
     Secret,
     ServiceAccount,
+    StorageClass,
 )
 from mooring.kube.views.coordination import Event, Lease, PodDisruptionBudget
 from mooring.kube.views.fleet import ManagedService, Submission, Warmup, WorkerPool
@@ -85,6 +86,7 @@ __all__ = [
     "Secret",
     "Service",
     "ServiceAccount",
+    "StorageClass",
     "Submission",
     "Taint",
     "Toleration",

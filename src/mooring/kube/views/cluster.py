@@ -110,6 +110,12 @@ class PersistentVolumeClaim(Object, frozen=True):
     status: Phase = Phase()
 
 
+class StorageClass(Object, frozen=True):
+    """A StorageClass. Its claims are bound at once, or with their first pod."""
+
+    volume_binding_mode: str = "Immediate"
+
+
 class DefinitionNames(View, frozen=True):
     """How a custom kind is called."""
 

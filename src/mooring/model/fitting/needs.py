@@ -70,6 +70,7 @@ class PodNeeds:
     preferred_anti_affinity: tuple[NeighbourTerm, ...]
     spreads: tuple[Spread, ...]
     claims: tuple[str, ...]
+    terminating: bool = False
     node_name: str = ""  # set from the start: the scheduler is not asked
 
     @property
@@ -106,6 +107,7 @@ def read_needs(pod: Object) -> PodNeeds:
         preferred_anti_affinity=tuple(_preferred_terms(far, namespace, labels)),
         spreads=tuple(_spreads(spec, labels)),
         claims=tuple(_claims(spec)),
+        terminating=bool(metadata.get("deletionTimestamp")),
         node_name=spec.get("nodeName") or "",
     )
 

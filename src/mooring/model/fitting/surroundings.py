@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from mooring.model.fitting.capacity import NodeState
 from mooring.model.fitting.needs import NeighbourTerm, PodNeeds, Spread
+from mooring.model.fitting.selectors import match_everything
 
 Topology = tuple[str, str]  # node label, value
 NamespaceLabels = Callable[[str], Mapping[str, str]]
@@ -122,11 +123,15 @@ def count_spread(
         if not all(one.topology_key in node.labels for one in together) or not eligible(spread, node):
             continue
         domain = node.labels[spread.topology_key]
-        matching = sum(
-            1 for other in node.pods.values() if other.namespace == pod.namespace and spread.selector(other.labels)
-        )
-        counts[domain] = counts.get(domain, 0) + matching
+        counts[domain] = counts.get(domain, 0) + sum(_counts(pod, spread, other) for other in node.pods.values())
     return SpreadCount(spread, spread.selector(pod.labels), counts)
+
+
+def _counts(pod: PodNeeds, spread: Spread, other: PodNeeds) -> bool:
+    """Whether the other one is among those to spread. An empty selector spreads nobody, though it matches all."""
+    if other.terminating or other.namespace != pod.namespace or spread.selector is match_everything:
+        return False
+    return spread.selector(other.labels)
 
 
 def _refused_by(

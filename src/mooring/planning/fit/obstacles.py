@@ -12,6 +12,7 @@ from mooring.model.fitting.surroundings import Surroundings
 from mooring.model.fitting.volumes import BoundVolume
 from mooring.model.names import LIFECYCLE_TAINT_PREFIXES, SYSTEM_TAINTS
 from mooring.model.node import Taint
+from mooring.model.preflight import HeldClaim
 from mooring.planning.placement import may_tolerate
 
 
@@ -58,6 +59,11 @@ def find_obstacles(
         *_volumes(node, volumes),
         *_neighbours(around, node),
     )
+
+
+def hold(claim: HeldClaim) -> Obstacle:
+    """What stands before every node alike, and before anything of the node is looked at."""
+    return Obstacle(Kind.VOLUME, claim.reason, claim.fix, _VOLUME)
 
 
 def _closed(pod: PodNeeds, node: NodeState) -> Iterable[Obstacle]:

@@ -8,10 +8,12 @@ from mooring.model.fitting.capacity import NodeState
 from mooring.model.fitting.matching import matches_node, untolerated
 from mooring.model.fitting.needs import PodNeeds, Spread, read_needs
 from mooring.model.fitting.surroundings import NO_NEIGHBOURS, Surroundings, look_around
+from mooring.model.fitting.volumes import BoundVolume
 from mooring.model.node import Node, NodeTemplate
-from mooring.model.preflight import Group, NodeVerdict, Preflight
+from mooring.model.preflight import Group, HeldClaim, NodeVerdict, Preflight
 from mooring.planning.fit.amounts import describe_amount
-from mooring.planning.fit.obstacles import Kind, Obstacle, find_obstacles
+from mooring.planning.fit.claims import find_held_claims, tell_unjudged_claims
+from mooring.planning.fit.obstacles import Kind, Obstacle, find_obstacles, hold
 from mooring.planning.fit.usage import UNREAD, Usage, occupied
 
 _EXAMPLES = 10
@@ -40,19 +42,23 @@ def plan_preflight(
     """For a whole pod. One that is bound already is judged as if it had to find its place again."""
     needs = read_needs(dict(pod))
     states = [occupied(node, usage, needs.uid) for node in nodes]
-    volumes = [volume for claim in needs.claims if (volume := usage.volumes.get(claim)) is not None]
+    held = tuple(find_held_claims(needs, usage))
+    volumes = [volume for claim in needs.claims if isinstance(volume := usage.volumes.get(claim), BoundVolume)]
     around = _surroundings(needs, states, usage)
-    judged = {state.name: find_obstacles(needs, state, around, volumes) for state in states}
+    judged = {
+        state.name: (*(hold(one) for one in held), *find_obstacles(needs, state, around, volumes)) for state in states
+    }
     fits = sum(not obstacles for obstacles in judged.values())
-    makers = () if fits else tuple(one.pool for one in templates if _would_take(one, needs))
+    makers = () if fits or held else tuple(one.pool for one in templates if _would_take(one, needs))
     return Preflight(
         fits=fits,
         total=len(states),
-        sentence=_sentence(judged, fits, makers),
-        fix="" if fits else _fix(needs, states, judged, makers),
+        sentence=_sentence(judged, fits, makers, held),
+        fix="" if fits else held[0].fix if held else _fix(needs, states, judged, makers),
         groups=_groups(judged),
         verdicts=tuple(NodeVerdict(name, tuple(one.reason for one in judged[name])) for name in judged),
         makers=makers,
+        claims=held,
         unknown=tuple(_unknown(pod, needs, usage)),
     )
 
@@ -88,10 +94,10 @@ def _groups(judged: Judged) -> tuple[Group, ...]:
     return tuple(Group(kind, reason, len(names), tuple(sorted(names)[:_EXAMPLES])) for (kind, reason), names in ordered)
 
 
-def _sentence(judged: Judged, fits: int, makers: tuple[str, ...]) -> str:
+def _sentence(judged: Judged, fits: int, makers: tuple[str, ...], held: tuple[HeldClaim, ...]) -> str:
     if not judged:
         return "no nodes available to schedule pods"
-    told = ", ".join(f"{group.nodes} {group.reason}" for group in _groups(judged))
+    told = held[0].reason if held else ", ".join(f"{group.nodes} {group.reason}" for group in _groups(judged))
     because = f": {told}" if told else ""
     made = f" The node pool {', '.join(makers)} would make one." if makers else ""
     return f"{fits}/{len(judged)} nodes are available{because}.{made}"
@@ -150,11 +156,7 @@ def _unknown(pod: Mapping[str, Any], needs: PodNeeds, usage: Usage) -> Iterable[
     spec = pod.get("spec") or {}
     if not usage.read:
         yield "what other pods use: nodes are judged as if they were empty"
-    for claim in needs.claims:
-        if claim not in usage.volumes:
-            yield f"the volume of claim {claim}: it was not read"
-        elif usage.volumes[claim] is None:
-            yield f"the volume of claim {claim}: it is not bound yet"
+    yield from tell_unjudged_claims(needs, usage)
     if spec.get("resourceClaims"):
         yield "devices of its resourceClaims"
     if any(volume.get("ephemeral") for volume in spec.get("volumes") or ()):
@@ -164,3 +166,5 @@ def _unknown(pod: Mapping[str, Any], needs: PodNeeds, usage: Usage) -> Iterable[
     selects = any(term.selects_namespaces for term in (*needs.affinity, *needs.anti_affinity))
     if selects and usage.namespaces is None:
         yield "which namespaces its pod (anti-)affinity selects"
+    if usage.selects_namespaces and usage.namespaces is None:
+        yield "which namespaces the anti-affinity of other pods selects"

@@ -6,7 +6,7 @@ from typing import Any
 
 from mooring.model.fitting.capacity import NodeState
 from mooring.model.fitting.needs import PodNeeds, read_needs
-from mooring.model.fitting.volumes import BoundVolume
+from mooring.model.fitting.volumes import BoundVolume, Unbound
 from mooring.model.node import Node
 
 _ENDED = ("Succeeded", "Failed")
@@ -17,9 +17,19 @@ class Usage:
     """Nodes are taken to be empty where residents were not read; the verdict says so."""
 
     residents: Mapping[str, tuple[PodNeeds, ...]] = field(default_factory=dict)  # by node name
-    volumes: Mapping[str, BoundVolume | None] = field(default_factory=dict)  # by claim name; None: not bound yet
+    volumes: Mapping[str, BoundVolume | Unbound] = field(default_factory=dict)  # by claim name
     namespaces: Mapping[str, Mapping[str, str]] | None = None  # their labels; None: not read
     read: bool = True  # whether the residents are known
+
+    @property
+    def selects_namespaces(self) -> bool:
+        """Whether it takes the labels of namespaces to know whom the residents keep away."""
+        return any(
+            term.selects_namespaces
+            for residents in self.residents.values()
+            for resident in residents
+            for term in resident.anti_affinity
+        )
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:
         """A namespace's labels, as far as they are known."""

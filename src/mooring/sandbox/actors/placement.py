@@ -53,7 +53,7 @@ class Placement:
 
     def place(self, pod: PodNeeds, node: str) -> None:
         """The pod holds a place on the node, bound or about to be."""
-        if self._places.get(pod.uid) == node:
+        if self._places.get(pod.uid) == node and self._nodes[node].pods[pod.uid].terminating is pod.terminating:
             return
         self.displace(pod.uid)
         self._places[pod.uid] = node

@@ -98,12 +98,19 @@ class Scheduler:
             self._leave(uid)
         elif node_name_of(pod):
             self._settle(uid)
-            if self._placement.place_of(uid) != node_name_of(pod):
-                self._placement.place(read_needs(pod), node_name_of(pod))
+            self._seat(pod, change.old)
         elif is_terminating(pod) or spec_of(pod).get("schedulingGates"):
             self._leave(uid)
         elif _is_ours(pod) and not self._placement.place_of(uid) and self._is_news(uid, change):
             self._enter(pod)
+
+    def _seat(self, pod: Object, before: Object | None) -> None:
+        """It holds its place until it is gone; but one that is leaving does not count for spreading any more."""
+        leaves = is_terminating(pod) and (before is None or not is_terminating(before))
+        if leaves or self._placement.place_of(uid_of(pod)) != node_name_of(pod):
+            self._placement.place(read_needs(pod), node_name_of(pod))
+        if leaves:
+            self._improve(node_name_of(pod))
 
     def _on_volume(self, change: Change[Object]) -> None:
         for uid in self._queue.parked():

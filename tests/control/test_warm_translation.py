@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from mooring.control.warming.manifests import job_manifest
-from mooring.control.warming.translation import job_from_view, read_pin
+from mooring.control.warming.translation import Pin, job_from_view, read_pin
 from mooring.kube.views import Job
 from mooring.kube.views.pod import PodSpec
 from mooring.model import names
@@ -24,15 +24,16 @@ def named(key, *values, operator="In"):
 @pytest.mark.parametrize(
     ("spec", "pin"),
     [
-        ({}, ""),
-        ({"nodeName": "a"}, "a"),
-        ({"nodeSelector": {"kubernetes.io/hostname": "a"}}, "a"),
-        ({"nodeSelector": {"zone": "a"}}, ""),
-        (affinity({"matchFields": named("metadata.name", "a")}), "a"),
-        (affinity({"matchExpressions": named("kubernetes.io/hostname", "a")}), "a"),
-        (affinity({"matchFields": named("metadata.name", "a")}, {"matchFields": named("metadata.name", "b")}), ""),
-        (affinity({"matchExpressions": named("kubernetes.io/hostname", "a", "b")}), ""),
-        (affinity({"matchFields": named("metadata.name", "a", operator="NotIn")}), ""),
+        ({}, Pin()),
+        ({"nodeName": "a"}, Pin("a")),
+        ({"nodeSelector": {"kubernetes.io/hostname": "a"}}, Pin(hostname="a")),
+        ({"nodeSelector": {"zone": "a"}}, Pin()),
+        (affinity({"matchFields": named("metadata.name", "a")}), Pin("a")),
+        (affinity({"matchExpressions": named("metadata.name", "a")}), Pin()),
+        (affinity({"matchExpressions": named("kubernetes.io/hostname", "a")}), Pin(hostname="a")),
+        (affinity({"matchFields": named("metadata.name", "a")}, {"matchFields": named("metadata.name", "b")}), Pin()),
+        (affinity({"matchExpressions": named("kubernetes.io/hostname", "a", "b")}), Pin()),
+        (affinity({"matchFields": named("metadata.name", "a", operator="NotIn")}), Pin()),
     ],
 )
 def test_a_pin_is_read(spec, pin):

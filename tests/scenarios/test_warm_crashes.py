@@ -2,7 +2,7 @@
 
 import pytest
 
-from mooring.kube.resources import JOBS
+from mooring.kube.resources import JOBS, NODES
 from mooring.model import names
 from mooring.sandbox.faults import Answer, Crash, LagEvents, LoseAnswer, Rule
 from tests.scenarios.datasets import World, dataset_world
@@ -85,23 +85,42 @@ def test_a_delete_that_fails_is_told_as_partial_and_tried_again():
     play(scenario)
 
 
+async def older_job(world: World, name: str, **pod: object) -> None:
+    container = {"name": "main", "image": "old"}
+    template = {"spec": {"containers": [container], "restartPolicy": "Never", **pod}}
+    meta = {"name": name, "labels": {names.DATASET: "core_nt"}}
+    body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": {"template": template}}
+    await world.stage.client.create(JOBS, body, NAMESPACE)
+
+
 @plays_in(dataset_world, 3)
 async def test_jobs_of_an_older_tool_are_healed_when_their_nodes_are_gone(world):
-
-    async def older_job(name: str, **pod: object) -> None:
-        container = {"name": "main", "image": "old"}
-        template = {"spec": {"containers": [container], "restartPolicy": "Never", **pod}}
-        meta = {"name": name, "labels": {names.DATASET: "core_nt"}}
-        body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": {"template": template}}
-        await world.stage.client.create(JOBS, body, NAMESPACE)
-
-    await older_job("old-gone", nodeName="node-long-gone")
-    await older_job("old-hostname", nodeSelector={"kubernetes.io/hostname": "node-long-gone"})
-    await older_job("old-live", nodeSelector={"kubernetes.io/hostname": "node-1"})
-    await older_job("old-unpinned")
+    await older_job(world, "old-gone", nodeName="node-long-gone")
+    await older_job(world, "old-hostname", nodeSelector={names.HOSTNAME: "node-long-gone"})
+    await older_job(world, "old-live", nodeSelector={names.HOSTNAME: "node-1"})
+    await world.stage.client.merge_patch(NODES, "node-2", {"metadata": {"labels": {names.HOSTNAME: "ip-10-0-0-2"}}})
+    await older_job(world, "old-live-label", nodeSelector={names.HOSTNAME: "ip-10-0-0-2"})
+    await older_job(world, "old-unpinned")
     await world.warmup(shards=3, propagationSeconds=0)
     await world.until("Ready", within=120)
     await world.stage.clock.sleep(30)
     left = {job.metadata.name for job in await world.jobs()}
-    assert {name for name in left if name.startswith("old-")} == {"old-live", "old-unpinned"}
+    assert {name for name in left if name.startswith("old-")} == {"old-live", "old-live-label", "old-unpinned"}
     assert (await world.status())["release"]["deleted"] == ["old-gone", "old-hostname"]
+
+
+def test_a_hostname_that_the_watch_has_not_seen_yet_is_found_by_the_live_look():
+    async def scenario():
+        async with dataset_world(3, rules=[Rule(LagEvents(60.0), resource="nodes")]) as world:
+            await world.warmup(shards=3, propagationSeconds=0)
+            await world.until("Ready", within=300)
+            label = {"metadata": {"labels": {names.HOSTNAME: "ip-10-0-0-2"}}}
+            await world.stage.client.merge_patch(NODES, "node-2", label)
+            await older_job(world, "old-live", nodeSelector={names.HOSTNAME: "ip-10-0-0-2"})
+            await world.stage.clock.sleep(30)
+            release = (await world.status())["release"]
+            assert release["errors"] == ["old-live: ip-10-0-0-2 is there after all"]
+            await world.stage.clock.sleep(60)
+            assert "old-live" in {job.metadata.name for job in await world.jobs()}
+
+    play(scenario)

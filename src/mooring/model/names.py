@@ -27,6 +27,7 @@ REWARM = f"{GROUP}/rewarm"
 CLOSE_CIRCUIT = f"{GROUP}/close-circuit"
 SCRIPTS = f"{GROUP}/scripts"
 
+HOSTNAME = "kubernetes.io/hostname"
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 KARPENTER_POOL = "karpenter.sh/nodepool"
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from mooring.model.names import AUTOSCALED_LABEL_PREFIXES, AUTOSCALED_LABELS, DRAINING_TAINTS, SYSTEM_TAINTS
+from mooring.model.names import AUTOSCALED_LABEL_PREFIXES, AUTOSCALED_LABELS, DRAINING_TAINTS, HOSTNAME, SYSTEM_TAINTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,11 @@ class Node:
             if taint.key in DRAINING_TAINTS:
                 return f"the node carries the taint {taint}"
         return ""
+
+    @property
+    def hostname(self) -> str:
+        """What a pin by hostname finds: the label's value, which need not be the node's name."""
+        return self.labels.get(HOSTNAME, self.name)
 
     @property
     def is_system(self) -> bool:

@@ -14,6 +14,7 @@ class WarmJob:
     resource_version: str
     created_at: datetime
     node: str = ""  # the one node it is pinned to; empty when it is not pinned
+    hostname: str = ""  # instead: the value of the label that its node carries, which need not be the node's name
     owner_uid: str = ""
     shard: int | None = None
     node_uid: str = ""

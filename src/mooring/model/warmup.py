@@ -52,7 +52,7 @@ class WarmupSpec(msgspec.Struct, rename="camel", frozen=True):
     """Which data goes to which nodes, and how it gets there."""
 
     dataset: str = ""
-    generation: str = "1"
+    generation: str | int = "1"
     shards: int = 1
     mode: Literal["Shard", "Broadcast"] = "Shard"
     placement: Placement = msgspec.field(default_factory=Placement)
@@ -200,17 +200,21 @@ def check_spec(spec: WarmupSpec) -> list[InvalidInput]:
     problems: list[InvalidInput] = []
     if not spec.dataset:
         problems.append(InvalidInput("spec.dataset", spec.dataset, "the dataset's name"))
+    if spec.generation == "":
+        problems.append(InvalidInput("spec.generation", spec.generation, 'a number or a name, such as "2026-03"'))
     bounds = {
         "spec.shards": (spec.shards, 1, 1000),
         "spec.attempts": (spec.attempts, 1, 100),
+        "spec.attemptDelaySeconds": (spec.attempt_delay_seconds, 0, 3600),
+        "spec.propagationSeconds": (spec.propagation_seconds, 0, 3600),
         "spec.failAfterRestarts": (spec.fail_after_restarts, 1, 100),
         "spec.deadlineSeconds": (spec.deadline_seconds, 1, 604_800),
     }
     for field, (value, low, high) in bounds.items():
         if not low <= value <= high:
             problems.append(InvalidInput(field, value, f"between {low} and {high}"))
-    if spec.local_path and (not spec.local_path.startswith("/") or ".." in spec.local_path.split("/")):
-        problems.append(InvalidInput("spec.localPath", spec.local_path, "an absolute path without .."))
+    if spec.local_path and not _is_folder(spec.local_path):
+        problems.append(InvalidInput("spec.localPath", spec.local_path, "an absolute path below / without .. and :"))
     for field, quantity in (("spec.memoryBudget", spec.memory_budget), ("spec.size", spec.size)):
         try:
             number = parse_quantity(quantity, field) if quantity else Fraction(1)
@@ -222,9 +226,17 @@ def check_spec(spec: WarmupSpec) -> list[InvalidInput]:
     return problems
 
 
+def _is_folder(path: str) -> bool:
+    """Whether a dataset can be mounted there: Kubernetes refuses the colon, and / belongs to the node."""
+    return path.startswith("/") and bool(path.strip("/")) and ".." not in path.split("/") and ":" not in path
+
+
 def find_problems(warmup: Warmup, older: Iterable[str] = ()) -> tuple[str, ...]:
     """Why a Warmup must not be acted on; `older` are Warmups that hold the same dataset already."""
-    held = [f"dataset {warmup.spec.dataset!r} is warmed by {name} already: delete one of the two" for name in older]
+    held = [
+        f"dataset {warmup.spec.dataset!r} is warmed by the Warmup {name} already: delete one of the two"
+        for name in older
+    ]
     return (*warmup.defects, *(str(problem) for problem in check_spec(warmup.spec)), *held)
 
 

@@ -42,7 +42,7 @@ def job(warmup: Warmup, shard: int, on: Node, **changes: object) -> WarmJob:
         owner_uid=warmup.uid,
         shard=shard,
         node_uid=on.uid,
-        generation=warmup.spec.generation,
+        generation=str(warmup.spec.generation),
         spec_hash=order_hash(warmup.spec),
         round=warmup.round,
         complete=True,

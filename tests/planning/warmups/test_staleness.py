@@ -60,13 +60,18 @@ def test_a_job_in_deletion_does_not_count_and_is_waited_for():
         ({"node": "node-1", "node_uid": ""}, "kept"),
         ({"node": "gone-0", "node_uid": ""}, "node_gone"),
         ({"node": "node-1", "node_uid": "older"}, "node_replaced"),
+        ({"node": "", "node_uid": "", "hostname": "node-1"}, "kept"),
+        ({"node": "", "node_uid": "", "hostname": "ip-10-0-0-7"}, "kept"),
+        ({"node": "", "node_uid": "", "hostname": "node-2"}, "node_gone"),  # the name of a node, but not its label
+        ({"node": "", "node_uid": "", "hostname": "ip-10-0-0-8"}, "node_gone"),
     ],
 )
 def test_jobs_of_other_tools_are_healed_only_when_their_node_is_gone(changes, outcome):
     warmup = dataset()
     jobs = [job(warmup, number, FLEET[f"node-{number}"]) for number in range(3)]
     foreign = job(warmup, 7, FIRST, name="cache-7", owner_uid="", spec_hash="", generation="", **changes)
-    plan = plan_warmup(snapshot(warmup, FLEET, *jobs, foreign))
+    labelled = replace(FLEET["node-2"], labels={"kubernetes.io/hostname": "ip-10-0-0-7"})
+    plan = plan_warmup(snapshot(warmup, {**FLEET, "node-2": labelled}, *jobs, foreign))
     assert released(plan).get("cache-7", "kept" if "cache-7" in plan.kept else "skipped") == outcome
     assert plan.status.phase == "Ready"
 

@@ -1,7 +1,9 @@
 """What a shard says of itself while its pod runs, and when a failure is one."""
 
+import msgspec
 import pytest
 
+from mooring.model.warmup import WarmupSpec, find_problems
 from mooring.planning.warmups.plan import plan_warmup
 from tests.planning.warmups.datasets import dataset, job, nodes, pod, snapshot
 
@@ -51,3 +53,55 @@ def test_a_wrong_spec_is_told_and_nothing_is_done():
     assert (plan.releases, plan.creates) == ((), ())
     assert plan.status.reason == "spec.shards: 0 is not allowed"
     assert plan.status.conditions[0].status == "False"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "fix"),
+    [
+        ("memoryBudget", "abc", "must be a quantity"),
+        ("memoryBudget", "0", "must be more than nothing"),
+        ("memoryBudget", "-1Gi", "must be more than nothing"),
+        ("size", "much", "must be a quantity"),
+        ("size", "0", "must be more than nothing"),
+        ("shards", 0, "must be between 1 and 1000"),
+        ("generation", "", "must be a number or a name"),
+        ("propagationSeconds", 10**15, "must be between 0 and 3600"),
+        ("localPath", "/", "must be an absolute path below /"),
+        ("localPath", "/a:b", "without .. and :"),
+    ],
+)
+def test_whatever_field_is_wrong_the_status_names_it_with_its_value_and_the_fix(field, value, fix):
+    warmup = dataset(**{"size": "9Gi", field: value})
+    plan = plan_warmup(snapshot(warmup, nodes(3), problems=find_problems(warmup)))
+    assert (plan.releases, plan.creates, plan.status.phase) == ((), (), "Failed")
+    for word in (f"spec.{field}", repr(value), fix):
+        assert word in plan.status.reason
+
+
+def test_a_spec_that_became_wrong_costs_nothing_that_is_warm():
+    warmup = dataset(shards=1)
+    done = job(warmup, 0, FLEET["node-0"])
+    spec = msgspec.structs.replace(warmup.spec, memory_budget="abc")
+    warmup = msgspec.structs.replace(warmup, spec=spec)
+    plan = plan_warmup(snapshot(warmup, FLEET, done, problems=find_problems(warmup)))
+    assert (plan.status.phase, plan.status.nodes_ready, plan.releases) == ("Ready", 1, ())
+    assert "spec.memoryBudget: 'abc'" in plan.status.reason
+
+
+def test_a_second_warmup_of_a_dataset_names_the_first_and_does_not_call_its_copies_stale():
+    first, fleet = dataset(shards=2), nodes(2)
+    jobs = [job(first, number, fleet[f"node-{number}"]) for number in range(2)]
+    second = msgspec.structs.replace(first, name="late", uid="other-uid")
+    plan = plan_warmup(snapshot(second, fleet, *jobs, problems=find_problems(second, ["nt"])))
+    assert (plan.status.phase, plan.status.nodes_ready, plan.releases, plan.creates) == ("Failed", 0, (), ())
+    assert "dataset 'nt' is warmed by the Warmup nt already" in plan.status.reason
+    assert {shard.state for shard in plan.status.shards} == {"waiting"}
+
+
+def test_a_generation_may_be_a_number():
+    assert msgspec.convert({"generation": 2}, WarmupSpec).generation == 2
+    warmup = dataset(shards=1, generation=2)
+    (create,) = plan_warmup(snapshot(warmup, FLEET)).creates
+    assert create.order.generation == "2"
+    same = msgspec.structs.replace(warmup, spec=msgspec.structs.replace(warmup.spec, generation="2"))
+    assert plan_warmup(snapshot(same, FLEET, job(warmup, 0, FLEET["node-0"]))).status.phase == "Ready"

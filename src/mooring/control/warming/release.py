@@ -9,6 +9,7 @@ from mooring.control.auditing import DONE, Auditor, Result
 from mooring.control.fleet import Fleet
 from mooring.control.metrics import RAILS_HELD, WARM_JOBS_RELEASED
 from mooring.control.surroundings import see_cluster
+from mooring.control.translation import node_from_view
 from mooring.control.warming.watch import WarmupWatch
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import ObjectNotFound
@@ -121,7 +122,7 @@ class WarmRelease:
         async def delete() -> Result:
             nonlocal told
             if act.staleness in (Staleness.NODE_GONE, Staleness.NODE_REPLACED) and await self._node_lives(act):
-                told = f"{job.node} is there after all"
+                told = f"{job.node or job.hostname} is there after all"
                 return AuditOutcome.SKIPPED, told
             await self._client.delete(
                 JOBS,
@@ -149,6 +150,8 @@ class WarmRelease:
 
     async def _node_lives(self, act: ReleaseJob) -> bool:
         """Only a live 404 or another uid proves that a node is gone (rule 13); errors go up and fail the act."""
+        if not act.job.node:
+            return await self._hostname_lives(act.job.hostname)
         try:
             node = await self._client.get(NODES, act.job.node)
         except ObjectNotFound:
@@ -157,3 +160,8 @@ class WarmRelease:
             return node.metadata.uid == act.job.node_uid
         born, ended = node.metadata.creation_timestamp, act.job.finished_at
         return act.staleness is Staleness.NODE_GONE or born is None or ended is None or ended >= born
+
+    async def _hostname_lives(self, hostname: str) -> bool:
+        """Whether a node carries the label. All are listed: no answer to a selector could be a lost permission."""
+        found = (await self._client.list(NODES)).items
+        return not found or any(node_from_view(node).hostname == hostname for node in found)

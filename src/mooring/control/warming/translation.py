@@ -1,5 +1,7 @@
 """From Kubernetes views to the words of warmups; reads also the pins that other tools put on their Jobs."""
 
+from typing import NamedTuple
+
 from mooring.kube import views
 from mooring.kube.views import ContainerStatus, find_condition
 from mooring.kube.views.pod import PodSpec
@@ -8,7 +10,12 @@ from mooring.model.evidence import clean_line
 from mooring.model.warm_job import WarmJob, WarmPod
 from mooring.model.warmup import Warmup
 
-_HOSTNAME = "kubernetes.io/hostname"
+
+class Pin(NamedTuple):
+    """A node by its name or by its hostname label, which are often not the same."""
+
+    node: str = ""
+    hostname: str = ""
 
 
 def warmup_from_view(view: views.Warmup) -> Warmup:
@@ -38,13 +45,15 @@ def job_from_view(job: views.Job) -> WarmJob:
     ours = controller is not None and controller.kind == "Warmup" and controller.api_version == names.API_VERSION
     failed = find_condition(job.status.conditions, "Failed")
     shard = meta.labels.get(names.SHARD, "")
+    pin = read_pin(job.spec.template.spec)
     return WarmJob(
         namespace=meta.namespace,
         name=meta.name,
         uid=meta.uid,
         resource_version=meta.resource_version,
         created_at=meta.creation_timestamp,
-        node=read_pin(job.spec.template.spec),
+        node=pin.node,
+        hostname=pin.hostname,
         owner_uid=controller.uid if controller is not None and ours else "",
         shard=int(shard) if shard.isdecimal() else None,
         node_uid=meta.annotations.get(names.NODE_UID, ""),
@@ -59,20 +68,22 @@ def job_from_view(job: views.Job) -> WarmJob:
     )
 
 
-def read_pin(pod: PodSpec) -> str:
-    """The one node a pod can go to: by nodeName, by the hostname label, or by a field of the node; else empty."""
+def read_pin(pod: PodSpec) -> Pin:
+    """The one node a pod can go to: by nodeName, by the hostname label, or by a field of the node; else no pin."""
     if pod.node_name:
-        return pod.node_name
-    if _HOSTNAME in pod.node_selector:
-        return pod.node_selector[_HOSTNAME]
+        return Pin(pod.node_name)
+    if names.HOSTNAME in pod.node_selector:
+        return Pin(hostname=pod.node_selector[names.HOSTNAME])
     terms = pod.required_terms
     if len(terms) != 1:
-        return ""
-    for requirement in (*terms[0].match_fields, *terms[0].match_expressions):
-        named = requirement.key in ("metadata.name", _HOSTNAME)
-        if named and requirement.operator == "In" and len(requirement.values) == 1:
-            return requirement.values[0]
-    return ""
+        return Pin()
+    for requirement in terms[0].match_fields:
+        if requirement.key == "metadata.name" and requirement.operator == "In" and len(requirement.values) == 1:
+            return Pin(requirement.values[0])
+    for requirement in terms[0].match_expressions:
+        if requirement.key == names.HOSTNAME and requirement.operator == "In" and len(requirement.values) == 1:
+            return Pin(hostname=requirement.values[0])
+    return Pin()
 
 
 def pod_from_view(pod: views.Pod) -> WarmPod | None:

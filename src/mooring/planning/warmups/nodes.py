@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from mooring.model.fitting.matching import untolerated
 from mooring.model.node import Node
-from mooring.model.warmup import WarmupSpec, least_memory
+from mooring.model.warmup import WarmupSpec, check_spec, least_memory
 from mooring.planning.placement import Placed, plan_placement
 
 DEBOUNCE = timedelta(seconds=60)  # a short NotReady or cordon is not a rotation (node-rotation)
@@ -55,10 +55,13 @@ def survey(
     now: datetime,
     debounce: timedelta = DEBOUNCE,
 ) -> Ground:
-    """Look at all nodes with the eyes of one Warmup; system nodes are never chosen."""
+    """Look at all nodes with the eyes of one Warmup; system nodes are never chosen.
+
+    Sizes count only when all of the spec can be read: what is wrong with it is told by its status, not by an error.
+    """
     placed = plan_placement(spec.placement, nodes.values())
     chosen = () if placed.problem else tuple(node for node in nodes.values() if _may_take(node, placed))
-    least = least_memory(spec)
+    least = 0 if check_spec(spec) else least_memory(spec)
     roomy = tuple(node for node in chosen if node.memory_bytes >= least)
     uids = frozenset(node.uid for node in chosen), frozenset(node.uid for node in roomy)
     return Ground(now, nodes, placed, chosen, roomy, unfit_since, debounce, *uids)

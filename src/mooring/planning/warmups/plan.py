@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from mooring.model.node import Node
 from mooring.model.warm_job import WarmJob, WarmPod
-from mooring.model.warmup import AccessChange, Circuit, NodesVerdict, Rewarm, ShardState, Warmup, WarmupStatus
+from mooring.model.warmup import AccessChange, Circuit, NodesVerdict, Phase, Rewarm, ShardState, Warmup, WarmupStatus
 from mooring.planning.actions import earliest
 from mooring.planning.warmups.assignment import PATIENCE, Assignment, plan_assignment
 from mooring.planning.warmups.circuit import compute_circuit
@@ -67,7 +67,7 @@ def plan_warmup(snapshot: WarmupSnapshot) -> WarmupPlan:
     order = _order(warmup, assignment, rewarm)
     found = plan_stale_release(snapshot.jobs, ground, order)
     found = _release_moved(found, assignment, warmup)
-    open_at = access.since + timedelta(seconds=warmup.spec.propagation_seconds) if access.since else ground.now
+    open_at = _open_at(snapshot, access)
     held = _held_because(snapshot, circuit, open_at)
     creates = () if held else _plan_creates(snapshot, assignment, order)
     present = {job.name for job in snapshot.jobs} | snapshot.taken.keys()
@@ -76,7 +76,7 @@ def plan_warmup(snapshot: WarmupSnapshot) -> WarmupPlan:
         warmup=warmup,
         ground=ground,
         assignment=assignment,
-        jobs={job.name: job for job in snapshot.jobs if not job.deleting and job.name in order.names},
+        jobs=_jobs_of_shards(snapshot, order),
         stale={release.job.name: _explain(release, roll) for release in found.stale},
         pods=snapshot.pods,
         progress=snapshot.progress,
@@ -88,6 +88,7 @@ def plan_warmup(snapshot: WarmupSnapshot) -> WarmupPlan:
     phase, reason = compute_phase(shards, assignment, circuit, working)
     if snapshot.problems:
         reason = "; ".join(snapshot.problems)
+        phase = Phase.FAILED if phase is Phase.PENDING else phase
     now = ground.now.strftime("%Y-%m-%dT%H:%M:%SZ")
     failed = {shard.job for shard in shards if shard.state == ShardState.FAILED}
     status = WarmupStatus(
@@ -146,7 +147,7 @@ def _order(warmup: Warmup, assignment: Assignment, rewarm: Rewarm | None) -> Ord
     numbers = {*range(assignment.wanted), *assignment.homes}
     names = {job_name(warmup.spec.dataset, number): number for number in numbers}
     round_id = rewarm.id if rewarm else ""
-    return Order(warmup.uid, warmup.spec.generation, order_hash(warmup.spec), round_id, names)
+    return Order(warmup.uid, str(warmup.spec.generation), order_hash(warmup.spec), round_id, names)
 
 
 def _release_moved(found: Sorted, assignment: Assignment, warmup: Warmup) -> Sorted:
@@ -169,9 +170,26 @@ def _release_moved(found: Sorted, assignment: Assignment, warmup: Warmup) -> Sor
     return Sorted((*found.stale, *releases), kept, found.skipped)
 
 
+def _jobs_of_shards(snapshot: WarmupSnapshot, order: Order) -> dict[str, WarmJob]:
+    """By name. A Warmup that must not act does not judge Jobs of others: they may be those of another Warmup."""
+    own_only = bool(snapshot.problems)
+    return {
+        job.name: job
+        for job in snapshot.jobs
+        if job.name in order.names and not job.deleting and not (own_only and job.owner_uid != order.warmup_uid)
+    }
+
+
 def _explain(release: ReleaseJob, roll: Roll) -> ReleaseJob:
     stays = roll.stays_because(release)
     return replace(release, reason=f"{release.reason}; {stays}") if stays else release
+
+
+def _open_at(snapshot: WarmupSnapshot, access: AccessChange) -> datetime:
+    """When permissions have had their time."""
+    if access.since is None or snapshot.problems:
+        return snapshot.ground.now
+    return access.since + timedelta(seconds=snapshot.warmup.spec.propagation_seconds)
 
 
 def _held_because(snapshot: WarmupSnapshot, circuit: Circuit, open_at: datetime) -> str:

@@ -4,7 +4,7 @@ A Job's pin is compared with the node's uid, not its name: a node can come back 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -63,7 +63,7 @@ class ReleaseJob:
         return {
             "proofs": list(self.proofs),
             "staleness": self.staleness.value,
-            "node": job.node,
+            "node": job.node or job.hostname,
             "nodeUID": job.node_uid,
             "generation": job.generation,
             "uid": job.uid,
@@ -88,16 +88,27 @@ def plan_stale_release(jobs: Iterable[WarmJob], ground: Ground, order: Order) ->
     for job in jobs:
         if job.deleting:
             continue
-        if not job.node:
+        if not job.node and not job.hostname:
             skipped.append(job)
-        elif (release := _judge(job, ground, order)) is not None:
+        elif (release := _judge(_resolve(job, ground), ground, order)) is not None:
             stale.append(release)
         else:
             kept.append(job)
     return Sorted(tuple(stale), tuple(kept), tuple(skipped))
 
 
+def _resolve(job: WarmJob, ground: Ground) -> WarmJob:
+    """A pin by hostname, as the name of the node that carries the label; without a name when none does."""
+    if job.node:
+        return job
+    found = min((node.name for node in ground.nodes.values() if node.hostname == job.hostname), default="")
+    return replace(job, node=found)
+
+
 def _judge(job: WarmJob, ground: Ground, order: Order) -> ReleaseJob | None:
+    if not job.node:
+        proofs = (f"the Job is pinned to the hostname {job.hostname}", "no node carries that label")
+        return ReleaseJob(job, Staleness.NODE_GONE, f"its node {job.hostname} is gone", proofs)
     node = ground.nodes.get(job.node)
     pinned = f"the Job is pinned to {job.node}" + (f" ({job.node_uid})" if job.node_uid else "")
     if node is None:

@@ -1,0 +1,50 @@
+"""A Warmup that cannot be carried out says so, with the field and the fix, and never stays silent."""
+
+import pytest
+
+from mooring.kube.errors import ObjectInvalid
+from mooring.kube.resources import WARMUPS
+from tests.scenarios.datasets import dataset_world
+from tests.scenarios.harbour import NAMESPACE, plays_in
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"memoryBudget": "abc"}, ["spec.memoryBudget: 'abc'", "a quantity"]),
+        ({"memoryBudget": "0"}, ["spec.memoryBudget: '0'", "more than nothing"]),
+        ({"size": "big"}, ["spec.size: 'big'", "a quantity"]),
+        ({"localPath": "/a:b"}, ["spec.localPath: '/a:b'", "without .. and :"]),
+    ],
+)
+@plays_in(dataset_world, 3)
+async def test_a_value_that_cannot_be_read_is_told_and_heals_when_it_is_right(world, spec, words):
+    await world.warmup(shards=2, propagationSeconds=0, **spec)
+    await world.until("Failed", within=10)
+    status = await world.status()
+    assert all(word in status["reason"] for word in words), status["reason"]
+    await world.edit({"spec": dict.fromkeys(spec)})
+    await world.until("Ready", within=60)
+
+
+@plays_in(dataset_world, 3)
+async def test_a_generation_is_a_number_or_a_name_and_never_empty(world):
+    await world.warmed(shards=2, generation=7)
+    assert {shard["warm"] for shard in (await world.status())["shards"]} == {"7"}
+    with pytest.raises(ObjectInvalid, match="generation"):
+        await world.edit({"spec": {"generation": ""}})
+
+
+@plays_in(dataset_world, 4)
+async def test_a_second_warmup_of_a_dataset_says_which_one_has_it(world):
+    await world.warmed(shards=3)
+    spec = {"dataset": "core_nt", "shards": 3, "image": "f", "command": ["fetch"], "propagationSeconds": 0}
+    body = {"apiVersion": WARMUPS.api_version, "kind": "Warmup", "metadata": {"name": "late"}, "spec": spec}
+    await world.stage.client.create(WARMUPS, body, NAMESPACE)
+    await world.stage.clock.sleep(30)
+    late = (await world.stage.client.get(WARMUPS, "late", NAMESPACE)).status
+    assert late.phase == "Failed" and "is warmed by the Warmup core already" in late.reason
+    assert (await world.status())["phase"] == "Ready" and len(world.lost()) == 0
+    await world.stage.client.delete(WARMUPS, "core", NAMESPACE, propagation="Background")
+    await world.stage.clock.sleep(90)
+    assert (await world.stage.client.get(WARMUPS, "late", NAMESPACE)).status.phase == "Ready"

@@ -148,3 +148,16 @@ def test_a_number_for_a_label_is_a_bad_request(cluster: HostedCluster) -> None:
         assert await p.send("POST", WORKERPOOLS.path(p.namespace), body) == 400
 
     cluster.run(probe)
+
+
+def test_a_generation_is_a_number_or_a_name(cluster: HostedCluster) -> None:
+    async def probe(p: Probe) -> None:
+        spec = {"dataset": "core_nt", "image": "fetch"}
+        for name, generation in (("number", 2), ("name", "2026-03")):
+            made = await p.make(WARMUPS, name, spec={**spec, "generation": generation})
+            assert made["spec"]["generation"] == generation
+        for wrong in ("", True, 1.5, "x" * 64):
+            error = await p.refusal(p.make(WARMUPS, "wrong", spec={**spec, "generation": wrong}))
+            assert "spec.generation" in [cause.field for cause in error.causes], error.message
+
+    cluster.run(probe)

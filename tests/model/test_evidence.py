@@ -2,6 +2,7 @@
 
 import pytest
 
+from mooring.clock import SystemClock
 from mooring.model.evidence import MASK, MOST_LINE_CHARACTERS, clean_line, clean_log
 
 CANARY = "c4n4ry0123456789abcdef"
@@ -24,6 +25,30 @@ CANARY = "c4n4ry0123456789abcdef"
         f"token eyJhbGciOiJIUzI1NiJ9.eyJzdWIi{CANARY}.{CANARY}",
         f"remote: ghp_{CANARY}{CANARY}",
         f"secret = {CANARY}",
+        f"Authorization: SharedKey acct:{CANARY}",
+        f"Authorization: AWS4-HMAC-SHA256 Credential=AKIA/2020, SignedHeaders=host, Signature={CANARY}",
+        f"{{'Authorization': 'SharedKeyLite acct:{CANARY}', 'x': 1}}",
+        f"Proxy-Authorization: Basic {CANARY}",
+        f"Set-Cookie: session={CANARY}; Path=/",
+        f'"body": "{{\\"password\\": \\"{CANARY}\\", \\"user\\": \\"ann\\"}}"',
+        f'{{"password": "a\\"{CANARY}"}}',
+        f"pwd={CANARY}",
+        f"Server=db;Uid=ann;Pwd={CANARY};",
+        f"https://{CANARY}@github.example/x.git",
+        f"callback=https%3A%2F%2Facct.example%2Ff%3Fsv%3D1%26sig%3D{CANARY}%26se%3D2",
+        f"password%3D{CANARY}",
+        "key=S3cr3tCanaryValue" + CANARY,
+        "key: " + "0123456789abcdef" * 2 + CANARY[:16].replace("n", "a").replace("r", "b").replace("y", "c"),
+        f"storage key: {CANARY}",
+        f"access key = {CANARY}",
+        f"SharedAccessKey={CANARY}",
+        f"SharedAccessSignature={CANARY}",
+        f"AWS_SECRET_ACCESS_KEY={CANARY}",
+        f"api key: {CANARY}",
+        f"bearer={CANARY}",
+        f"x-sig={CANARY}",
+        f'password="{CANARY} and the line was cut',
+        f"password='{'x' * 5000}{CANARY}'",
     ],
 )
 def test_a_secret_in_a_log_line_is_masked(line: str) -> None:
@@ -40,6 +65,22 @@ def test_a_secret_in_a_log_line_is_masked(line: str) -> None:
         "fetched core_nt.07 (28.4 GiB) in 112 s",
         "the token bucket is empty",
         "0/4 nodes are available: 4 node(s) had untolerated taint(s)",
+        "key=value pairs: 3",
+        "key=core_nt.00.tar.gz size=28",
+        "submission key: core-nt-2026-03-01-Run",
+        "partition key=2026-03-01 rows=3",
+        "key: 550e8400-e29b-41d4-a716-446655440000",
+        "primary key: id",
+        "key=Data/2026/Core_nt/part-0001",
+        "PWD=/mooring/scripts",
+        "OLDPWD=~/work",
+        "ssh://git@github.example/x.git",
+        "mailto ann@example.org, see https://example.org/a@b",
+        "design: blue, config=fast",
+        "the cookie jar is full",
+        "authorization failed for client 3: the role is not effective yet",
+        "Host key verification failed.",
+        "monkey=banana keyboard: qwertz",
     ],
 )
 def test_an_ordinary_line_stays_as_it_is(line: str) -> None:
@@ -66,3 +107,11 @@ def test_an_endless_line_is_cut() -> None:
 
 def test_only_the_last_lines_are_kept() -> None:
     assert clean_log("\n".join(str(n) for n in range(100)), last=3) == ("97", "98", "99")
+
+
+@pytest.mark.parametrize("unit", ["a-", "a.", "sig", "pass", "key=", 'x\\"', "--a", "Cookie:", "https://a", "'", "%3d"])
+def test_an_endless_line_is_cleaned_in_no_time(unit: str) -> None:
+    line = unit * (200_000 // len(unit))
+    began = SystemClock().monotonic()
+    clean_line(line)
+    assert SystemClock().monotonic() - began < 5

@@ -87,6 +87,18 @@ def test_each_gate_is_ok_fail_or_unknown_and_says_what_to_do(changes: dict[str, 
 
 
 @pytest.mark.parametrize(
+    ("problem", "state"), [("", "ok"), ("no variable begins with STORE_", "fail"), (None, "unknown")]
+)
+def test_a_secret_that_is_not_inherited_is_named_with_what_to_do(problem: str | None, state: str):
+    order = spec(inheritEnv={"deployment": "api", "prefixes": ["STORE_"]})
+    gates = judge_gates(order, replace(GOOD, inheritance=problem, not_inherited=("creds",)))
+    found = next(gate for gate in gates if gate.id == "inherit-env")
+    assert found.state == state
+    if state != "unknown":
+        assert "not inherited" in found.message and "creds" in found.message and "secretKeyRef" in found.fix
+
+
+@pytest.mark.parametrize(
     ("shards", "state"),
     [({"w": 3, "v": 1}, "ok"), ({"w": 2, "v": 1}, "fail"), ({"w": None, "v": 1}, "unknown"), ({}, "unknown")],
 )

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mooring.kube.errors import ObjectNotFound
-from mooring.kube.resources import CONFIGMAPS, DEPLOYMENTS, JOBS, RESOURCEQUOTAS, SUBMISSIONS, WARMUPS
+from mooring.kube.resources import CONFIGMAPS, JOBS, RESOURCEQUOTAS, SUBMISSIONS, WARMUPS
 from mooring.kube.views import Submission
 from mooring.model.errors import Conflict, InvalidInput
 from mooring.model.names import STEP
@@ -209,38 +209,6 @@ async def test_three_run_in_a_namespace_and_the_others_wait_in_their_order(world
         await world.clock.sleep(0.25)
     assert most == 3
     assert sorted(ended[:3]) == keys[:3] and sorted(ended[3:]) == keys[3:]
-
-
-# --- environment -----------------------------------------------------------------------------------------------------
-@plays_in(harbour)
-async def test_the_environment_is_copied_by_prefix_and_secrets_stay_references(world):
-    replica = world.start()
-    secret = {
-        "name": "STORE_KEY",
-        "valueFrom": {"secretKeyRef": {"name": "store", "key": "key", "optional": True}},
-    }
-    environment = [{"name": "STORE_URL", "value": "https://store"}, secret, {"name": "OTHER", "value": "1"}]
-    template = {
-        "metadata": {"labels": {"app": "api"}},
-        "spec": {"containers": [{"name": "api", "image": "api", "env": environment}]},
-    }
-    body = {"selector": {"matchLabels": {"app": "api"}}, "template": template}
-    await world.client.create(DEPLOYMENTS, {"metadata": {"name": "api"}, "spec": body}, NAMESPACE)
-    await world.clock.sleep(10)
-    await submit(replica, spec(inheritEnv={"deployment": "api", "prefixes": ["STORE_"]}))
-    await until_phase(world, "Succeeded")
-    job = await world.client.get(JOBS.raw(), job_name("night-1", "batch-0"), NAMESPACE)
-    copied = job["spec"]["template"]["spec"]["containers"][0]["env"]
-    assert {"name": "STORE_URL", "value": "https://store"} in copied and secret in copied
-    assert not [variable for variable in copied if variable["name"] == "OTHER"]
-
-
-@plays_in(harbour)
-async def test_a_deployment_that_does_not_run_is_not_copied_from(world):
-    replica = world.start()
-    await submit(replica, spec(inheritEnv={"deployment": "api", "prefixes": ["STORE_"]}))
-    refused = await until_phase(world, "Refused")
-    assert gate_of(refused, "inherit-env").message == "there is no Deployment api"
 
 
 # --- trouble ---------------------------------------------------------------------------------------------------------

@@ -53,6 +53,7 @@ class GateReader:
             permissions=await self._permissions(namespace, spec),
             quotas=await self._quotas(namespace),
             inheritance=inherited.problem,
+            not_inherited=inherited.left_out,
             refusal=await self._rehearsal.refusal(view, inherited),
             key_holder=self._key_holder(view),
         )

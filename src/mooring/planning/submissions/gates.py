@@ -44,6 +44,7 @@ class Findings:
     permissions: Mapping[str, bool | None] = field(default_factory=dict)
     quotas: tuple[Quota, ...] | None = ()
     inheritance: str | None = ""  # what is wrong with the Deployment to copy from
+    not_inherited: tuple[str, ...] = ()  # Secrets that the Deployment takes as a whole
     refusal: str | None = ""  # what the API server says against the Jobs
     key_holder: str = ""  # another submission that has this key
     strangers: tuple[str, ...] = ()  # Jobs in the way that nobody of ours made
@@ -149,9 +150,14 @@ def _inheritance(deployment: str, found: Findings) -> Gate:
         return Gate(
             "inherit-env", UNKNOWN, f"the Deployment {deployment} could not be read", "looked at again by itself"
         )
+    told, fix = found.inheritance or f"the Deployment {deployment} runs", ""
+    if found.not_inherited:
+        listed = ", ".join(found.not_inherited)
+        told += f"; not inherited: what its envFrom takes from the Secret {listed}, which is not read to see its keys"
+        fix = f"name the variables of {listed} in env, each with valueFrom.secretKeyRef"
     if found.inheritance:
-        return Gate("inherit-env", FAIL, found.inheritance, f"start the Deployment {deployment}, or name another")
-    return Gate("inherit-env", OK, f"the Deployment {deployment} runs")
+        return Gate("inherit-env", FAIL, told, fix or f"start the Deployment {deployment}, or name another")
+    return Gate("inherit-env", OK, told, fix)
 
 
 def _placement(found: Findings) -> Gate:

@@ -1,6 +1,6 @@
 """The environment of a running Deployment, copied by prefix: Secrets and ConfigMaps stay references."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,7 +61,7 @@ class _Reading:
         self._namespace = namespace
         self._prefixes = prefixes
 
-    async def read(self, containers: list[Body]) -> Inherited:
+    async def read(self, containers: Sequence[Body]) -> Inherited:
         found: dict[str, Body] = {}
         left_out: dict[str, None] = {}
         for container in containers:

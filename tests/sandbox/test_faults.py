@@ -17,6 +17,7 @@ from mooring.sandbox.faults import (
     Delay,
     DropEvents,
     Duplicate,
+    EmptyList,
     FailStream,
     FaultyTransport,
     Hang,
@@ -29,6 +30,7 @@ from mooring.sandbox.faults import (
     ReplayOldEvents,
     Rule,
     SilenceStream,
+    SkewedClock,
     Sometimes,
     StaleRead,
 )
@@ -48,6 +50,7 @@ class Server:
     def __init__(self) -> None:
         self.seen: list[Request] = []
         self.events: list[tuple[float, bytes]] = []
+        self.body = b""
         self.closed = 0
 
     async def send(self, request: Request) -> Response:
@@ -58,7 +61,7 @@ class Server:
 
         if ("watch", "1") in request.query:
             return Response(200, {}, self._stream(), close)
-        return Response(200, {}, self._once(str(len(self.seen)).encode()), close)
+        return Response(200, {}, self._once(self.body or str(len(self.seen)).encode()), close)
 
     async def _once(self, body: bytes) -> AsyncGenerator[bytes, None]:
         yield body
@@ -208,6 +211,33 @@ def test_a_stale_read_repeats_an_answer_that_is_old_enough() -> None:
         assert await (await transport.send(GET)).read() == b"1"
         assert await (await transport.send(Request("GET", PODS + "/b"))).read() == b"3"  # another request
         assert transport.process.fired == {"StaleRead": 1}
+
+    virtually(main)
+
+
+def test_an_empty_list_keeps_its_version_and_lets_single_objects_and_watches_pass() -> None:
+    async def main() -> None:
+        server = Server()
+        server.body = b'{"kind":"PodList","metadata":{"resourceVersion":"7","continue":"more"},"items":[{}]}'
+        transport = faulty(server, Rule(EmptyList(), resource="pods"))
+        told = msgspec.json.decode(await (await transport.send(Request("GET", PODS))).read())
+        assert told == {"kind": "PodList", "metadata": {"resourceVersion": "7"}, "items": []}
+        assert await (await transport.send(GET)).read() == server.body
+        await (await transport.send(WATCH)).close()
+        assert transport.process.fired == {"EmptyList": 1}
+
+    virtually(main)
+
+
+def test_a_clock_that_is_set_jumps_and_measures_on() -> None:
+    async def main() -> None:
+        true = VirtualLoop.running().clock
+        clock = SkewedClock(true)
+        clock.jump(-90)
+        began = clock.monotonic()
+        await clock.sleep(5)
+        assert clock.monotonic() - began == 5
+        assert (true.now() - clock.now()).total_seconds() == 90
 
     virtually(main)
 

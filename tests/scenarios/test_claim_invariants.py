@@ -6,30 +6,13 @@ import contextlib
 from mooring.kube.resources import PODS, SERVICEACCOUNTS
 from mooring.ledger.records import AuditFilter
 from mooring.model import names
-from mooring.model.claim import ClaimState, EndCause, NewClaim, WorkerSlot
+from mooring.model.claim import ClaimState
 from mooring.model.wish import Wish
 from mooring.sandbox.faults import Crash, Rule
 from tests.scenarios.harbour import NAMESPACE, Harbour, harbour, plays_in
+from tests.scenarios.leaks import leak, stamped
 
 POOL = f"{NAMESPACE}/linux"
-
-
-async def _stamped(world: Harbour) -> set[str]:
-    return {pod.metadata.name for pod in await world.pods() if names.OWNER in pod.metadata.labels}
-
-
-async def _leak(world: Harbour, count: int) -> None:
-    """Stamps that no live claim stands behind, as a control plane killed in mid-dispatch leaves them."""
-    ledger = world.ledger
-    for pod in (await world.pods())[:count]:
-        now, meta = world.clock.now(), pod.metadata
-        new = NewClaim(id=world.entropy.uuid(), namespace=NAMESPACE, pool="linux", owner="ghost", ttl_seconds=60)
-        admission = await ledger.claims.insert_claimed(new, WorkerSlot(meta.name, meta.uid), now=now)
-        claim = admission.require()
-        annotations = {names.CLAIM: claim.id, names.EPOCH: str(claim.epoch), names.STAMPED_AT: _now(world)}
-        patch = {"metadata": {"labels": {names.OWNER: "ghost", names.BUSY: "true"}, "annotations": annotations}}
-        await world.client.merge_patch(PODS, meta.name, patch, NAMESPACE)
-        await ledger.claims.end(claim.id, claim.epoch, EndCause.NOT_STARTED, now=now, reason="the dispatcher died")
 
 
 def _now(world: Harbour) -> str:
@@ -42,12 +25,12 @@ async def test_a_leaked_stamp_is_removed_in_about_five_minutes_and_not_before_it
     await world.pool(warm=4, max=4)
     await world.until_idle(4)
     world.words.otherwise = False
-    await _leak(world, 3)
+    await leak(world, 3)
     await world.clock.sleep(290)
-    assert len(await _stamped(world)) == 3
+    assert len(await stamped(world)) == 3
 
     async def healed() -> bool:
-        return not await _stamped(world)
+        return not await stamped(world)
 
     assert await world.until(healed, 200, "no stamps") <= 140
     assert world.witness.added == 4
@@ -60,11 +43,11 @@ async def test_a_stamped_worker_that_executes_or_does_not_say_is_never_touched(w
     world.start()
     await world.pool(warm=2, max=2)
     await world.until_idle(2)
-    await _leak(world, 2)
-    busy, silent = sorted(await _stamped(world))
+    await leak(world, 2)
+    busy, silent = sorted(await stamped(world))
     world.words.said[busy] = True
     await world.clock.sleep(3600)
-    assert await _stamped(world) == {busy, silent}
+    assert await stamped(world) == {busy, silent}
 
 
 @plays_in(harbour)
@@ -74,13 +57,13 @@ async def test_a_paused_rule_does_not_act_until_it_is_resumed(world):
     await world.until_idle(1)
     world.words.otherwise = False
     await replica.mooring.switches.pause("stamped-has-claim", actor="me", reason="a deploy")
-    await _leak(world, 1)
+    await leak(world, 1)
     await world.clock.sleep(1200)
-    assert await _stamped(world)
+    assert await stamped(world)
     await replica.mooring.switches.resume("stamped-has-claim", actor="me")
 
     async def healed() -> bool:
-        return not await _stamped(world)
+        return not await stamped(world)
 
     await world.until(healed, 200, "no stamps")
 
@@ -98,11 +81,11 @@ async def test_a_claim_without_heartbeat_expires_and_its_worker_waits_until_it_p
 
     assert 25 <= await world.until(expired, 60, "expired") <= 45
     await world.clock.sleep(1000)
-    assert await _stamped(world) == {claim.pod_name}
+    assert await stamped(world) == {claim.pod_name}
     world.words.said[claim.pod_name] = False
 
     async def freed() -> bool:
-        return not await _stamped(world)
+        return not await stamped(world)
 
     await world.until(freed, 200, "freed")
 
@@ -148,13 +131,13 @@ async def test_a_control_plane_killed_in_mid_claim_leaves_nothing_behind(world):
     with contextlib.suppress(BaseException):
         await asyncio.wait_for(first.mooring.desk.claim(POOL, Wish("acme")), 5)
     await first.kill()
-    assert await _stamped(world)
+    assert await stamped(world)
     second = world.start("second")
     world.words.otherwise = False
 
     async def clean() -> bool:
         live = await second.mooring.desk._ledger.claims.live()
-        return not live.claims and not await _stamped(world)
+        return not live.claims and not await stamped(world)
 
     await world.until(clean, 900, "no claim and no stamp")
     assert world.witness.added == 2
@@ -187,7 +170,7 @@ async def test_a_stamp_with_an_epoch_that_the_ledger_never_issued_disarms_every_
     patch = {"metadata": {"labels": {names.OWNER: "acme"}, "annotations": annotations}}
     await world.client.merge_patch(PODS, pod.metadata.name, patch, NAMESPACE)
     await world.clock.sleep(3600)
-    assert await _stamped(world) == {pod.metadata.name}
+    assert await stamped(world) == {pod.metadata.name}
 
 
 @plays_in(harbour)
@@ -196,10 +179,10 @@ async def test_a_disarmed_ledger_holds_every_rule_and_says_so_until_somebody_arm
     await world.pool(warm=2, max=2)
     await world.until_idle(2)
     world.words.otherwise = False
-    await _leak(world, 1)
+    await leak(world, 1)
     await world.ledger.meta.observe_epoch(999_999, now=world.clock.now())
     await world.clock.sleep(1200)
-    assert len(await _stamped(world)) == 1
+    assert len(await stamped(world)) == 1
     reading = replica.mooring.reading
     assert "not armed" in reading.invariant("stamped-has-claim").evidence["held"]
     assert "not armed" in reading.rest
@@ -207,7 +190,7 @@ async def test_a_disarmed_ledger_holds_every_rule_and_says_so_until_somebody_arm
     await world.ledger.meta.arm(present.id, actor="me", now=world.clock.now())
 
     async def healed() -> bool:
-        return not await _stamped(world)
+        return not await stamped(world)
 
     await world.until(healed, 200, "no stamps, without a restart")
     assert reading.rest == ""

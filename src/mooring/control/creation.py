@@ -8,6 +8,7 @@ from mooring.clock import Clock
 from mooring.control.manifests import worker_manifest
 from mooring.control.metrics import CREATE_FAILURES, WORKERS_CREATED
 from mooring.control.overlay import Overlay
+from mooring.control.translation import is_worker_account
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import AlreadyExists, ApiError, ConnectionFailed, KubeError, ObjectNotFound, ServerFailed
 from mooring.kube.resources import PODS, SERVICEACCOUNTS
@@ -65,8 +66,8 @@ class WorkerCreation:
 
     async def _create(self, pool: Pool, name: str, placed: Placed, incarnation: str) -> tuple[Made, KubeError | None]:
         try:
-            if pool.spec.service_account == "PerWorker":
-                await self._create_account(pool, name)
+            if pool.spec.service_account == "PerWorker" and not await self._create_account(pool, name):
+                return self._leave(pool, name), None
             body = worker_manifest(pool, name, placed, incarnation, self._worker_url)
             pod = await self._client.create(PODS, body, pool.namespace)
         except AlreadyExists:
@@ -80,7 +81,8 @@ class WorkerCreation:
         self._expect(pool, pod)
         return Made.CREATED, None
 
-    async def _create_account(self, pool: Pool, name: str) -> None:
+    async def _create_account(self, pool: Pool, name: str) -> bool:
+        """False: the name is a stranger's, and no worker of ours may go by it (fault 45)."""
         owner = {"apiVersion": names.API_VERSION, "kind": "WorkerPool", "name": pool.name, "uid": pool.uid}
         body = {
             "apiVersion": "v1",
@@ -94,7 +96,8 @@ class WorkerCreation:
         try:
             await self._client.create(SERVICEACCOUNTS, body, pool.namespace)
         except AlreadyExists:
-            return
+            return is_worker_account(await self._client.get(SERVICEACCOUNTS, name, pool.namespace))
+        return True
 
     async def _inspect(self, pool: Pool, name: str) -> Made:
         """The name is taken. By our own pod, unseen so far, or by a stranger's?"""
@@ -106,6 +109,10 @@ class WorkerCreation:
         if controller is not None and controller.uid == pool.uid:
             self._expect(pool, pod)
             return Made.EXISTED
+        return self._leave(pool, name)
+
+    def _leave(self, pool: Pool, name: str) -> Made:
+        """To the stranger who has it."""
         self._overlay.taken(pool.key, name, self._clock.monotonic())
         return Made.FOREIGN
 

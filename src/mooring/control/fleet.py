@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from mooring.clock import Clock, Entropy
 from mooring.control.karpenter import Karpenter
-from mooring.control.translation import node_from_view, pool_from_view, worker_from_pod
+from mooring.control.translation import is_worker_account, node_from_view, pool_from_view, worker_from_pod
 from mooring.control.watch import OnChange, Watch
 from mooring.kube import views
 from mooring.kube.cache import Change
@@ -105,7 +105,7 @@ class Fleet(Watch):
     @property
     def accounts(self) -> tuple[views.ServiceAccount, ...]:
         """The per-worker ServiceAccounts."""
-        return self._accounts.cache.values()
+        return tuple(account for account in self._accounts.cache.values() if is_worker_account(account))
 
     @property
     def nodes(self) -> Mapping[str, Node]:

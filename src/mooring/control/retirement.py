@@ -10,6 +10,7 @@ from mooring.clock import Clock
 from mooring.control.auditing import DONE, Auditor, Result
 from mooring.control.metrics import RAILS_HELD, WORKERS_RETIRED
 from mooring.control.overlay import Overlay
+from mooring.control.translation import is_worker_account
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import KubeError
 from mooring.kube.resources import PODS, SERVICEACCOUNTS
@@ -92,6 +93,10 @@ class WorkerRetirement:
         """Its pod is going; what fails here is found by `account-has-pod`."""
         try:
             account = await self._client.get(SERVICEACCOUNTS, name, namespace)
-            await self._client.delete(SERVICEACCOUNTS, name, namespace, uid=account.metadata.uid)
+            if is_worker_account(account):
+                fence = account.metadata
+                await self._client.delete(
+                    SERVICEACCOUNTS, name, namespace, uid=fence.uid, resource_version=fence.resource_version
+                )
         except KubeError as error:
             log.info("service account left for the reaper", name=name, namespace=namespace, error=error.message)

@@ -62,6 +62,12 @@ def worker_from_pod(pod: views.Pod) -> Worker | None:
     )
 
 
+def is_worker_account(account: views.ServiceAccount) -> bool:
+    """Whether a pool of ours owns it; an account that only carries our label is a stranger's (fault 45)."""
+    owners = account.metadata.owner_references
+    return any(owner.kind == "WorkerPool" and owner.api_version.startswith(names.OWN_PREFIX) for owner in owners)
+
+
 def node_from_view(node: views.Node) -> Node:
     """A node without what changes at every heartbeat."""
     ready = find_condition(node.status.conditions, "Ready")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mooring.app import Mooring
 from mooring.ledger.faults import Fault, FaultyLedger, LedgerCall
-from mooring.sandbox.faults import FaultyTransport, Process
+from mooring.sandbox.faults import FaultyTransport, Process, SkewedClock
 
 LedgerFault = Callable[[LedgerCall], Fault]
 
@@ -43,6 +43,7 @@ class Replica:
     process: Process
     transport: FaultyTransport
     ledger: FaultyLedger
+    clock: SkewedClock
     task: asyncio.Task[None]
 
     def pod_creates(self) -> int:

@@ -27,7 +27,7 @@ from mooring.model.timeouts import Timeouts
 from mooring.sandbox.actors.runtime.contract import ContainerRun
 from mooring.sandbox.actors.runtime.script import Script, scripts_from
 from mooring.sandbox.cluster import Nodes, Sandbox, virtual_sandbox
-from mooring.sandbox.faults import FaultyTransport, Plan, Process, Rule
+from mooring.sandbox.faults import FaultyTransport, Plan, Process, Rule, SkewedClock
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 NAMESPACE = "runners"
@@ -139,13 +139,13 @@ class Stage:
 
     def start(self, name: str = "a", rules: Sequence[Rule] = (), fault: LedgerFault = no_fault) -> Replica:
         """A control plane whose calls to the cluster suffer the rules, and those to the ledger the fault."""
-        process = Process()
+        process, clock = Process(), SkewedClock(self.clock)
         transport = FaultyTransport(self.sandbox.transport, Plan(rules), self.clock, self.entropy, process)
         ledger = FaultyLedger(self._open_ledger(), SharedFate(process, fault))
         given = Surroundings(
             KubeClient(transport),
             ledger,
-            self.clock,
+            clock,
             self.entropy,
             name,
             self.mint,
@@ -154,7 +154,7 @@ class Stage:
             self.doctor,
         )
         mooring = Mooring(given, self.timeouts)
-        replica = Replica(mooring, process, transport, ledger, asyncio.create_task(mooring.run()))
+        replica = Replica(mooring, process, transport, ledger, clock, asyncio.create_task(mooring.run()))
         self.replicas.append(replica)
         return replica
 

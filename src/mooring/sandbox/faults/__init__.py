@@ -12,6 +12,7 @@ from mooring.sandbox.faults.effects import (
     DropEvents,
     Duplicate,
     Effect,
+    EmptyList,
     FailStream,
     Hang,
     LagEvents,
@@ -25,6 +26,7 @@ from mooring.sandbox.faults.effects import (
 )
 from mooring.sandbox.faults.plan import Plan, Rule
 from mooring.sandbox.faults.process import Call, Crashed, Process
+from mooring.sandbox.faults.skew import SkewedClock
 from mooring.sandbox.faults.sometimes import Sometimes
 from mooring.sandbox.faults.transport import FaultyTransport
 
@@ -39,6 +41,7 @@ __all__ = [
     "DropEvents",
     "Duplicate",
     "Effect",
+    "EmptyList",
     "FailStream",
     "FaultyTransport",
     "Hang",
@@ -51,6 +54,7 @@ __all__ = [
     "ReplayOldEvents",
     "Rule",
     "SilenceStream",
+    "SkewedClock",
     "Sometimes",
     "StaleRead",
     "StreamEffect",

@@ -54,13 +54,18 @@ class StaleRead:
 
 
 @dataclass(frozen=True, slots=True)
+class EmptyList:
+    """A list is answered 200, at its version, with nothing in it: as after a change of selector or permission."""
+
+
+@dataclass(frozen=True, slots=True)
 class Crash:
     """The calling process dies before or after the request is carried out, and stays dead until restarted."""
 
     moment: Literal["before", "after"]
 
 
-CallEffect = Refuse | Answer | LoseAnswer | Duplicate | Hang | StaleRead | Crash
+CallEffect = Refuse | Answer | LoseAnswer | Duplicate | Hang | StaleRead | EmptyList | Crash
 
 
 @dataclass(frozen=True, slots=True)

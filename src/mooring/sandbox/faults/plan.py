@@ -7,7 +7,7 @@ from math import inf
 
 from mooring.clock import Entropy
 from mooring.kube.transport import Request
-from mooring.sandbox.faults.effects import Effect, StaleRead, StreamEffect
+from mooring.sandbox.faults.effects import Effect, EmptyList, StaleRead, StreamEffect
 
 _READING = frozenset({"GET", "HEAD"})
 _ASKING = re.compile(r"/(tokenreviews|[a-z]*subject[a-z]*reviews)$")
@@ -39,6 +39,8 @@ class Rule:
         if isinstance(self.effect, StreamEffect) and not watching:
             return False
         if isinstance(self.effect, StaleRead) and (watching or request.method != "GET"):
+            return False
+        if isinstance(self.effect, EmptyList) and (watching or not is_collection(request)):
             return False
         if self.watch is not None and self.watch != watching:
             return False
@@ -78,6 +80,11 @@ class Plan:
 def is_watch(request: Request) -> bool:
     """Whether the answer is a stream of events."""
     return request.method == "GET" and any(key == "watch" and value in ("1", "true") for key, value in request.query)
+
+
+def is_collection(request: Request) -> bool:
+    """Whether all objects of a kind are read, not one of them."""
+    return request.method == "GET" and request.path.rpartition("/")[2] == resource_of(request.path)
 
 
 def is_mutation(request: Request) -> bool:

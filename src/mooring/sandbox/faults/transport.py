@@ -18,6 +18,7 @@ from mooring.sandbox.faults.effects import (
     Delay,
     Duplicate,
     Effect,
+    EmptyList,
     Hang,
     LoseAnswer,
     Refuse,
@@ -115,6 +116,8 @@ class FaultyTransport:
             case StaleRead():
                 old = self._old_answer(request, effect)
                 return old.response() if old else await self._pass_on(request)
+            case EmptyList():
+                return await _emptied(await self._pass_on(request))
             case Crash(moment="before"):
                 raise self.process.crash(f"before {request.method} {request.path}")
             case Crash():
@@ -162,6 +165,15 @@ class FaultyTransport:
 
 async def _once(body: bytes) -> AsyncGenerator[bytes, None]:
     yield body
+
+
+async def _emptied(answer: Response) -> Response:
+    body = await answer.read()
+    if answer.status == 200:
+        told = msgspec.json.decode(body)
+        metadata = {"resourceVersion": told["metadata"]["resourceVersion"]}
+        body = msgspec.json.encode({**told, "metadata": metadata, "items": []})
+    return Response(answer.status, answer.headers, _once(body))
 
 
 async def _hang(request: Request) -> Never:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mooring.kube.errors import AlreadyExists
-from mooring.kube.resources import JOBS
+from mooring.kube.resources import EVENTS, JOBS
 from tests.conformance.world import Body, HostedCluster, Probe
 
 POD, MAIN = "spec.template.spec", "spec.template.spec.containers[0]"
@@ -113,5 +113,24 @@ def test_a_taken_name_is_told_after_everything_else_was_judged(cluster: HostedCl
         wrong = _spec({}, {"volumeMounts": [{"name": "nope", "mountPath": "/x"}]})
         error = await p.refusal(p.client.create(JOBS, _body(wrong), p.namespace, dry_run=True))
         assert error.status.code == 422
+
+    cluster.run(probe)
+
+
+def test_a_job_whose_pods_are_refused_says_why_in_events(cluster: HostedCluster) -> None:
+    async def probe(p: Probe) -> None:
+        made = await p.make(JOBS, "j", spec=_spec({"serviceAccountName": "nobody"}, {}))
+        selector = "involvedObject.kind=Job,reason=FailedCreate,type=Warning"
+
+        async def told() -> bool:
+            events = (await p.client.list(EVENTS, p.namespace, field_selector=selector)).items
+            return any(
+                event.involved_object.uid == made["metadata"]["uid"]
+                and event.message.startswith('Error creating: pods "j-')
+                and 'serviceaccount "nobody" not found' in event.message
+                for event in events
+            )
+
+        await p.until(told)
 
     cluster.run(probe)

@@ -6,7 +6,7 @@ import pytest
 
 from mooring.control.submitting import admission, reconciler
 from mooring.kube.errors import ObjectNotFound
-from mooring.kube.resources import CONFIGMAPS, WARMUPS
+from mooring.kube.resources import CONFIGMAPS, SERVICEACCOUNTS, WARMUPS
 from mooring.model.errors import InvalidInput
 from mooring.model.submission import scripts_name
 from mooring.sandbox.faults import Answer, Rule
@@ -214,3 +214,40 @@ async def test_scripts_that_the_api_server_refuses_after_all_end_the_submission(
     failed = await until_phase(world, "Failed", within=30)
     assert failed.status.failure is not None and "Too long" in failed.status.failure.reason
     assert gate_of(failed, "scripts").state == "fail" and await jobs(world) == []
+
+
+@plays_in(harbour)
+async def test_pods_that_are_refused_are_told_in_the_step_and_in_the_evidence_of_its_end(world: Harbour):
+    replica = world.start()
+    await submit(replica, spec(serviceAccount="searcher", retry={"deadlineSeconds": 120}))
+    await world.clock.sleep(15)
+    stuck = await read(world)
+    setup = stuck.status.steps[0]
+    assert setup.phase == "Starting" and 'serviceaccount "searcher" not found' in setup.why
+    assert 'serviceaccount "searcher" not found' in stuck.status.message
+    before = replica.transport.mutations
+    await world.clock.sleep(60)
+    assert replica.transport.mutations == before, "the same reason is no news"
+    failed = await until_phase(world, "Failed")
+    assert failed.status.failure is not None
+    assert "DeadlineExceeded" in failed.status.failure.reason
+    assert 'serviceaccount "searcher" not found' in failed.status.failure.reason
+
+
+@plays_in(harbour)
+async def test_a_hindrance_that_goes_away_is_not_told_any_more(world: Harbour):
+    replica = world.start()
+    await submit(replica, spec(serviceAccount="searcher"))
+    await world.clock.sleep(15)
+    await world.client.create(SERVICEACCOUNTS, {"metadata": {"name": "searcher"}}, NAMESPACE)
+    done = await until_phase(world, "Succeeded", within=300)
+    assert not [step.why for step in done.status.steps if step.why] and "searcher" not in done.status.message
+
+
+@plays_in(harbour)
+async def test_events_are_not_read_while_every_job_has_its_pod(world: Harbour):
+    replica = world.start()
+    await submit(replica, spec())
+    await until_phase(world, "Succeeded")
+    reads = [call for call in replica.transport.calls if call.method == "GET" and call.path.endswith("/events")]
+    assert reads == []

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any
 
 import msgspec
 import structlog
@@ -13,14 +12,15 @@ from mooring.control.fleet import Fleet
 from mooring.control.submitting.admission import LOOK_SECONDS, Admitting, Decision
 from mooring.control.submitting.creation import JobCreation
 from mooring.control.submitting.gates import GateReader, find_problems
+from mooring.control.submitting.hindrance import Hindrances
 from mooring.control.submitting.inheritance import read_inheritance
-from mooring.control.submitting.seeing import gather_evidence, is_own, see_jobs
+from mooring.control.submitting.seeing import gather_evidence, own_jobs, see_jobs
 from mooring.control.submitting.stopping import JobStopping
+from mooring.control.submitting.telling import Telling
 from mooring.control.submitting.watch import SubmissionWatch
 from mooring.control.submitting.writing import REFUSALS, InTheWay
 from mooring.kube.client import KubeClient
-from mooring.kube.errors import KubeError, ObjectNotFound
-from mooring.kube.resources import SUBMISSIONS
+from mooring.kube.errors import KubeError
 from mooring.kube.views import Submission
 from mooring.model import names
 from mooring.model.errors import MooringError, Unavailable
@@ -32,12 +32,11 @@ from mooring.model.submission import (
     Cancel,
     Gate,
     Phase,
-    SubmissionStatus,
     spec_hash,
     steps_of,
 )
 from mooring.planning.submissions.gates import FAIL, Findings, judge_gates
-from mooring.planning.submissions.status import Standing, compute_status
+from mooring.planning.submissions.status import Standing
 from mooring.planning.submissions.steps import SubmissionPlan, SubmissionSnapshot, plan_submission
 
 log = structlog.get_logger()
@@ -49,8 +48,6 @@ LEFTOVER_LOOK_SECONDS = 1.0
 class _Memory:
     """Of one submission, between passes; all of it may be lost at any time."""
 
-    status: SubmissionStatus | None = None  # as written last: the cache may lag behind
-    version: int = 0
     config_maps: dict[str, bool | None] = field(default_factory=dict)
     looked_at: float = float("-inf")
     checked: int = -1  # the generation whose spec was checked last
@@ -91,10 +88,12 @@ class SubmissionReconciler:
         self._fleet = fleet
         self._watch = watch
         self._gates = GateReader(client, fleet, watch)
+        self._hindrances = Hindrances(client, watch, clock)
         self._admitting = admitting
         self._creation = creation
         self._stopping = stopping
         self._clock = clock
+        self._telling = Telling(client, clock)
         self._memories: dict[str, _Memory] = {}
 
     async def reconcile(self, key: str) -> datetime | None:
@@ -103,7 +102,7 @@ class SubmissionReconciler:
         if cached is None or cached.terminating:
             self._forget(key, cached)
             return None
-        view = self._with_own_writes(key, cached)
+        view = self._telling.latest(cached)
         if view.status.phase in ENDED:
             self._forget(key, view)
             return None
@@ -114,44 +113,25 @@ class SubmissionReconciler:
         except _Told as told:
             raise told.trouble from told
         except Exception as error:
-            await self._tell(self._with_own_writes(key, view), error)
+            await self._telling.tell_failure(self._telling.latest(view), error)
             raise
-
-    async def _tell(self, view: Submission, error: Exception) -> None:
-        """A pass that failed is seen where people look, and not only in a log; what was known stays."""
-        status = view.status
-        if status.phase in ENDED:
-            return
-        words = error.message if isinstance(error, MooringError) else f"an error in Mooring itself: {error!r}"
-        standing = Standing(
-            Phase(status.phase or Phase.PENDING),
-            clean_line(f"the last look failed: {words}; it is tried again"),
-            status.gates,
-            status.steps,
-            status.jobs,
-            status.failure,
-        )
-        try:
-            await self._write(view, standing)
-        except KubeError as unwritten:
-            log.info("a failed pass could not be told", submission=view.metadata.key, error=unwritten.message)
 
     async def _admit(self, view: Submission) -> datetime | None:
         if (cancel := read_cancel(view)) is not None:
             told = f"cancelled by {cancel.by or 'somebody'} before anything was made"
-            await self._write(view, Standing(Phase.FAILED, told, view.status.gates))
+            await self._telling.write(view, Standing(Phase.FAILED, told, view.status.gates))
             return None
         found, declined = await self._admitting.judge(view)
         if declined is None:
             declined = await self._admit_under_lease(view, found)
         if declined.standing.phase is not Phase.SUBMITTING:
-            await self._write(view, declined.standing)
+            await self._telling.write(view, declined.standing)
             return declined.look_at
         return self._clock.now()
 
     async def _admit_under_lease(self, view: Submission, found: Findings) -> Decision:
         async def record(decision: Decision) -> None:
-            await self._write(view, decision.standing)
+            await self._telling.write(view, decision.standing)
 
         try:
             return await self._admitting.admit(view, found, record)
@@ -174,7 +154,7 @@ class SubmissionReconciler:
         if trouble is not None and not held:
             message = f"{plan.message}; {trouble.message}"
         failure = view.status.failure or await self._evidence(view, plan)
-        await self._write(view, Standing(phase, message, gates, plan.steps, plan.jobs, failure))
+        await self._telling.write(view, Standing(phase, message, gates, plan.steps, plan.jobs, failure))
         if trouble is not None and not isinstance(trouble, InTheWay):
             raise _Told(trouble)
         if phase in ENDED:
@@ -229,7 +209,8 @@ class SubmissionReconciler:
         return memory.config_maps
 
     async def _snapshot(self, view: Submission, look: _Look) -> SubmissionSnapshot:
-        jobs = see_jobs(view, self._watch, self._clock.now())
+        hindrances = await self._hindrances.read(view.metadata.key, own_jobs(view, self._watch))
+        jobs = see_jobs(view, self._watch, hindrances, self._clock.now())
         in_flight = self._creation.in_flight(view, tuple(jobs))
         ended = {step.name for step in view.status.steps if step.phase in STEP_ENDED}
         done = ended | set(jobs) | in_flight
@@ -274,39 +255,19 @@ class SubmissionReconciler:
     async def _evidence(self, view: Submission, plan: SubmissionPlan) -> Failure | None:
         if not plan.failed:
             return None
-        own = [job for job in self._watch.jobs(view.metadata.key) if is_own(view, job)]
-        for job in own:
+        before = next((step.why for step in view.status.steps if step.name == plan.failed), "")
+        for job in own_jobs(view, self._watch):
             if job.metadata.labels.get(names.STEP) == plan.failed:
-                return await gather_evidence(
-                    self._client, job, self._watch.pods(view.metadata.namespace, job.metadata.name)
-                )
+                pods = self._watch.pods(view.metadata.namespace, job.metadata.name)
+                return await gather_evidence(self._client, job, pods, before)
         step = next(step for step in plan.steps if step.name == plan.failed)
         return Failure(reason=f"{step.job}: {step.why or 'it failed, and its Job is gone'}")
-
-    async def _write(self, view: Submission, standing: Standing) -> None:
-        """Only what changed; fenced on the object's uid."""
-        status = compute_status(view.status, standing, view.metadata.generation, self._clock.now())
-        if status == view.status:
-            return
-        body: dict[str, Any] = {"metadata": {"uid": view.metadata.uid}, "status": _as_patch(status)}
-        try:
-            written = await self._client.merge_patch(
-                SUBMISSIONS, view.metadata.name, body, view.metadata.namespace, subresource="status"
-            )
-        except ObjectNotFound:
-            return
-        memory = self._memories.setdefault(view.metadata.key, _Memory())
-        memory.status, memory.version = status, int(written.metadata.resource_version)
-
-    def _with_own_writes(self, key: str, cached: Submission) -> Submission:
-        memory = self._memories.get(key)
-        if memory is None or memory.status is None or int(cached.metadata.resource_version) >= memory.version:
-            return cached
-        return msgspec.structs.replace(cached, status=memory.status)
 
     def _forget(self, key: str, view: Submission | None) -> None:
         self._memories.pop(key, None)
         self._admitting.forget(key)
+        self._hindrances.forget(key)
+        self._telling.forget(key)
         if view is not None:
             self._creation.forget(view.metadata.uid)
             self._stopping.forget(view.metadata.uid)
@@ -321,9 +282,3 @@ def read_cancel(view: Submission) -> Cancel | None:
         return msgspec.json.decode(text, type=Cancel)
     except msgspec.DecodeError:
         return Cancel(reason=text[:200])
-
-
-def _as_patch(status: SubmissionStatus) -> dict[str, Any]:
-    """A merge patch keeps what it does not name: what is empty has to be said."""
-    empty: dict[str, Any] = {"message": "", "gates": [], "steps": [], "failure": None}
-    return {**empty, **msgspec.to_builtins(status)}

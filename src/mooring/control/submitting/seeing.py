@@ -27,13 +27,20 @@ def is_own(view: Submission, job: Job) -> bool:
     return owner is not None and owner.uid == view.metadata.uid and same_spec
 
 
-def see_jobs(view: Submission, watch: SubmissionWatch, now: datetime) -> Mapping[str, SeenJob]:
+def own_jobs(view: Submission, watch: SubmissionWatch) -> tuple[Job, ...]:
+    """The Jobs that this submission made."""
+    return tuple(job for job in watch.jobs(view.metadata.key) if is_own(view, job))
+
+
+def see_jobs(
+    view: Submission, watch: SubmissionWatch, hindrances: Mapping[str, str], now: datetime
+) -> Mapping[str, SeenJob]:
     """The submission's own Jobs, by step."""
-    own = [job for job in watch.jobs(view.metadata.key) if is_own(view, job)]
-    return {job.metadata.labels.get(names.STEP, ""): _seen(job, watch, now) for job in own}
+    own = own_jobs(view, watch)
+    return {job.metadata.labels.get(names.STEP, ""): _seen(job, watch, hindrances, now) for job in own}
 
 
-def _seen(job: Job, watch: SubmissionWatch, now: datetime) -> SeenJob:
+def _seen(job: Job, watch: SubmissionWatch, hindrances: Mapping[str, str], now: datetime) -> SeenJob:
     meta, status = job.metadata, job.status
     phase, why = StepPhase.STARTING, ""
     if job.complete:
@@ -43,7 +50,7 @@ def _seen(job: Job, watch: SubmissionWatch, now: datetime) -> SeenJob:
     elif status.ready:
         phase = StepPhase.RUNNING
     else:
-        why = _why_waiting(watch.pods(meta.namespace, meta.name))
+        why = _why_waiting(watch.pods(meta.namespace, meta.name)) or hindrances.get(meta.uid, "")
     return SeenJob(
         name=meta.name,
         uid=meta.uid,
@@ -75,9 +82,14 @@ def _why_waiting(pods: tuple[Pod, ...]) -> str:
     return ""
 
 
-async def gather_evidence(client: KubeClient, job: Job, pods: tuple[Pod, ...]) -> Failure:
-    """Pod, container, exit code and last lines of the run that failed last; when the pods are gone, it says so."""
+async def gather_evidence(client: KubeClient, job: Job, pods: tuple[Pod, ...], before: str) -> Failure:
+    """Pod, container, exit code and last lines of the run that failed last; when the pods are gone, it says so.
+
+    What was said of a Job `before` it failed is all there is when it never had a pod.
+    """
     reason = f"{job.metadata.name}: {why_failed(job)}"
+    if not pods and not job.status.failed and before:
+        return Failure(reason=clean_line(f"{reason}; until then: {before}"), logs=("it never had a pod",))
     failed = [(pod, container) for pod in pods if (container := _failed_container(pod)) is not None]
     if not failed:
         return Failure(reason=clean_line(reason), logs=("its pods are gone: there is no log to show",))

@@ -259,6 +259,8 @@ def _message(phase: Phase, steps: tuple[StepStatus, ...], snapshot: SubmissionSn
             told.append(f"the {step.kind} {step.phase.lower()}" + (f" ({step.why})" if step.why else ""))
         elif bad and step.kind == StepKind.FINALIZER and step.phase == StepPhase.SUCCEEDED:
             told.append("the finalizer ran after them and succeeded")
+    if stuck := next((step for step in steps if step.phase == StepPhase.STARTING and step.why), None):
+        told.append(f"{stuck.name}: {stuck.why}")
     if snapshot.cancel is not None:
         told.append(f"cancelled by {snapshot.cancel.by or 'somebody'}")
     if snapshot.held and phase not in (Phase.SUCCEEDED, Phase.FAILED):

@@ -167,7 +167,7 @@ def test_claims_are_listed_and_released(dock, quick):
     code, output, _ = quick("release", first.id, "--dry-run")
     assert code == 0 and "acme" in output and dock.claim(first.id).state is ClaimState.RUNNING
     code, output, _ = quick("release", first.id)
-    assert code == 0 and output == f"claim/{first.id} released: released by its holder\n"
+    assert code == 0 and output == f"claim/{first.id} released: released by an operator\n"
     assert dock.claim(first.id).state is ClaimState.RELEASED
     assert quick("claims", "--only", "sleeping")[0] == 2
 

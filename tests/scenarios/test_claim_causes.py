@@ -71,7 +71,7 @@ async def test_a_holder_gives_back_an_operator_revokes_and_silence_expires(world
     claims = [await desk.claim(POOL, Wish(f"o{n}", ttl_seconds=20)) for n in range(3)]
     assert {claim.cause for claim in claims} == {None}
     assert (await desk.release(claims[0].id, claims[0].epoch)).cause is EndCause.RELEASED
-    assert (await desk.release(claims[1].id, None)).cause is EndCause.REVOKED
+    assert (await desk.revoke(claims[1].id, actor="ana", reason="")).cause is EndCause.REVOKED
     assert (await ended(world, claims[2])).cause is EndCause.EXPIRED
 
 

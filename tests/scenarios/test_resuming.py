@@ -261,7 +261,7 @@ async def test_a_claim_released_in_mid_handover_leaves_no_stamp(world):
     await open_pool(world)
     first = asyncio.create_task(replica.mooring.desk.claim(POOL, AT_ONCE))
     await world.clock.sleep(5)
-    await replica.mooring.desk.release((await the_claim(world)).id, None)
+    await replica.mooring.desk.revoke((await the_claim(world)).id, actor="ana", reason="")
     with pytest.raises(Conflict):
         await first
     assert (await the_claim(world)).state is ClaimState.RELEASED

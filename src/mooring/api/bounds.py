@@ -1,4 +1,4 @@
-"""Numbers as the ledger can hold them: what lies beyond is refused before anybody is asked."""
+"""Numbers and texts as the ledger can hold them: what lies beyond is refused before anybody is asked."""
 
 from typing import Annotated
 
@@ -12,3 +12,7 @@ Epoch = Annotated[int, Meta(ge=0, le=_MOST)]
 EpochIfGiven = Annotated[int | None, Parameter(ge=0, le=_MOST)]
 Before = Annotated[int | None, Parameter(ge=1, le=_MOST)]
 """Where a list goes on, as `nextBefore` gives it."""
+
+Reason = Annotated[str, Parameter(max_length=500, description="Why; kept on the claim, and in the audit trail.")]
+Actor = Annotated[str, Parameter(min_length=1, max_length=253, description="Who, for the audit trail.")]
+"""Of a query."""

@@ -6,7 +6,7 @@ import msgspec
 from litestar import delete, get, post
 from litestar.params import Parameter, QueryParameter
 
-from mooring.api.bounds import Before, Epoch, EpochIfGiven
+from mooring.api.bounds import Actor, Before, Epoch, EpochIfGiven, Reason
 from mooring.api.readmodels import ClaimItems, ClaimReading, ReadSide, read_claim, read_claims
 from mooring.api.reads import MOST_ROWS, PAGE_ROWS
 from mooring.control.claiming.desk import ClaimDesk
@@ -63,9 +63,17 @@ async def get_claim(desk: ClaimDesk, claim_id: str) -> ClaimReading:
 
 
 @delete("/v1/claims/{claim_id:str}", tags=["claims"], summary="Release a claim", status_code=200)
-async def release_claim(desk: ClaimDesk, claim_id: str, epoch: EpochIfGiven = None) -> ClaimReading:
-    """Give the worker back; with `epoch` only while the claim is under that one."""
-    return read_claim(await desk.release(claim_id, epoch))
+async def release_claim(
+    desk: ClaimDesk, claim_id: str, epoch: EpochIfGiven = None, reason: Reason = "", actor: Actor = "api"
+) -> ClaimReading:
+    """Its holder gives the worker back, with its `epoch`, and only while the claim is under that one.
+
+    Without `epoch` it is an operator's act, whoever holds the claim: audited with `actor` and `reason`, and the holder
+    is told that reason.
+    """
+    if epoch is None:
+        return read_claim(await desk.revoke(claim_id, actor=actor, reason=reason))
+    return read_claim(await desk.release(claim_id, epoch, reason))
 
 
 @post("/v1/claims/{claim_id:str}/heartbeat", tags=["claims"], summary="The holder is alive", status_code=200)

@@ -2,14 +2,14 @@
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
 from mooring.client.asking import OnWait
 from mooring.client.async_asking import AsyncAsking
 from mooring.client.async_connection import AsyncConnection
-from mooring.client.async_leases import AsyncLease, AsyncOpening, find_result, look, release, renew
+from mooring.client.async_leases import AsyncLease, AsyncOpening, find_result, look, release, renew, withdraw
 from mooring.client.connection import find_endpoint
 from mooring.client.durations import Duration, parse_seconds
 from mooring.client.errors import RemoteError, Unavailable
@@ -85,13 +85,14 @@ class AsyncMooring:
             try:
                 return await self._await_result(connection, grant, deadline)
             except BaseException:
-                await _give_up(connection, grant.id, None)
+                await _give_up(withdraw(connection, grant))
                 raise
 
-    async def release(self, claim_id: str, epoch: int | None = None) -> None:
-        """Give a claim's worker back; with `epoch` only while the claim is under that one."""
+    async def release(self, claim_id: str, epoch: int | None = None, *, reason: str = "") -> None:
+        """Give a claim's worker back, with `epoch` only while the claim is under that one; without, whoever holds it:
+        that is audited, and the holder is told the reason."""
         async with AsyncConnection(self._endpoint) as connection:
-            await release(connection, claim_id, epoch, CLOSE_SECONDS)
+            await release(connection, claim_id, epoch, CLOSE_SECONDS, reason)
 
     async def __aenter__(self) -> Self:
         return self
@@ -111,7 +112,7 @@ class AsyncMooring:
         try:
             return await self._confirm(connection, grant)
         except BaseException:
-            await _give_up(connection, grant.id, grant.epoch)
+            await _give_up(release(connection, grant.id, grant.epoch, CLOSE_SECONDS))
             raise
 
     async def _take_up(self, connection: AsyncConnection, claim_id: str) -> tuple[Grant, Term]:
@@ -151,7 +152,7 @@ class AsyncMooring:
         return result
 
 
-async def _give_up(connection: AsyncConnection, claim_id: str, epoch: int | None) -> None:
+async def _give_up(act: Awaitable[object]) -> None:
     with contextlib.suppress(RemoteError, TimeoutError):
         async with asyncio.timeout(CLOSE_SECONDS):
-            await release(connection, claim_id, epoch, CLOSE_SECONDS)
+            await act

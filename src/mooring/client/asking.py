@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from mooring.client.connection import Connection
 from mooring.client.errors import ClaimTimeout, RemoteError, Unavailable
+from mooring.client.leases import withdraw
 from mooring.client.leasing import (
     CLOSE_SECONDS,
     LOOK_SECONDS,
@@ -115,7 +116,7 @@ class Asking:
         while grant.state in LATE_SECONDS:
             self.prompt = False
             if self._clock.monotonic() > self._deadline + LATE_SECONDS[grant.state]:
-                self._connection.request("DELETE", claim_path(grant.id))
+                withdraw(self._connection, grant)
                 raise out_of_time(self._wish, grant.id)
             self._tell()
             self._sleeper.wait(LOOK_SECONDS / 4)
@@ -164,7 +165,7 @@ class Asking:
         """Give back what the request may have made; where that fails too, the server's ttl ends it."""
         try:
             if (found := self._find()) is not None:
-                self._connection.request("DELETE", claim_path(found.id), timeout_seconds=CLOSE_SECONDS)
+                withdraw(self._connection, found)
         except RemoteError as error:
             log.warning("a claim under key %s may be left until its ttl ends: %s", self._wish.key, error.message)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from mooring.client.asking import ANSWER_SECONDS, LATE_SECONDS, OnWait
 from mooring.client.async_connection import AsyncConnection
+from mooring.client.async_leases import withdraw
 from mooring.client.errors import ClaimTimeout, RemoteError, Unavailable
 from mooring.client.leasing import (
     CLOSE_SECONDS,
@@ -103,7 +104,7 @@ class AsyncAsking:
         while grant.state in LATE_SECONDS:
             self.prompt = False
             if self._clock.monotonic() > self._deadline + LATE_SECONDS[grant.state]:
-                await self._connection.request("DELETE", claim_path(grant.id))
+                await withdraw(self._connection, grant)
                 raise out_of_time(self._wish, grant.id)
             await self._tell()
             await self._clock.sleep(LOOK_SECONDS / 4)
@@ -154,6 +155,6 @@ class AsyncAsking:
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 if (found := await self._find()) is not None:
-                    await self._connection.request("DELETE", claim_path(found.id))
+                    await withdraw(self._connection, found)
         except (RemoteError, TimeoutError) as error:
             log.warning("a claim under key %s may be left until its ttl ends: %s", self._wish.key, error)

@@ -10,6 +10,7 @@ from mooring.client.async_connection import AsyncConnection
 from mooring.client.errors import LeaseLost, LossCause, RemoteError
 from mooring.client.leasing import (
     CLOSE_SECONDS,
+    MOST_EPOCHS,
     Grant,
     LeasedClaim,
     SessionResult,
@@ -19,6 +20,7 @@ from mooring.client.leasing import (
     judge_loss,
     read_grant,
     read_result,
+    release_query,
 )
 from mooring.client.patience import Patience
 from mooring.clock import Clock, Entropy
@@ -175,10 +177,25 @@ async def renew(connection: AsyncConnection, grant: Grant, timeout_seconds: floa
     return read_grant(await connection.request("POST", path, body=body, timeout_seconds=timeout_seconds))
 
 
-async def release(connection: AsyncConnection, claim_id: str, epoch: int | None, timeout_seconds: float) -> Grant:
+async def release(
+    connection: AsyncConnection, claim_id: str, epoch: int | None, timeout_seconds: float, reason: str = ""
+) -> Grant:
     """The claim as it is after giving it back."""
-    query = {"epoch": str(epoch)} if epoch is not None else None
+    query = release_query(epoch, reason)
     return read_grant(await connection.request("DELETE", claim_path(claim_id), query, timeout_seconds=timeout_seconds))
+
+
+async def withdraw(connection: AsyncConnection, grant: Grant) -> None:
+    """Give up a claim of our own that may be under another epoch by now: it was served, or moved."""
+    for _ in range(MOST_EPOCHS):
+        try:
+            await release(connection, grant.id, grant.epoch, CLOSE_SECONDS)
+        except RemoteError as error:
+            if error.status != 409 or (found := await look(connection, grant.id)) is None:
+                raise
+            grant = found
+        else:
+            return
 
 
 async def look(connection: AsyncConnection, claim_id: str) -> Grant | None:

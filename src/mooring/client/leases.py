@@ -10,6 +10,7 @@ from mooring.client.connection import Connection
 from mooring.client.errors import LeaseLost, LossCause, RemoteError
 from mooring.client.leasing import (
     CLOSE_SECONDS,
+    MOST_EPOCHS,
     Grant,
     LeasedClaim,
     SessionResult,
@@ -19,6 +20,7 @@ from mooring.client.leasing import (
     judge_loss,
     read_grant,
     read_result,
+    release_query,
 )
 from mooring.client.patience import Patience
 from mooring.clock import Clock, Entropy
@@ -146,10 +148,25 @@ def renew(connection: Connection, grant: Grant, timeout_seconds: float) -> Grant
     return read_grant(connection.request("POST", path, body=body, timeout_seconds=timeout_seconds))
 
 
-def release(connection: Connection, claim_id: str, epoch: int | None, timeout_seconds: float) -> Grant:
+def release(
+    connection: Connection, claim_id: str, epoch: int | None, timeout_seconds: float, reason: str = ""
+) -> Grant:
     """The claim as it is after giving it back."""
-    query = {"epoch": str(epoch)} if epoch is not None else None
+    query = release_query(epoch, reason)
     return read_grant(connection.request("DELETE", claim_path(claim_id), query, timeout_seconds=timeout_seconds))
+
+
+def withdraw(connection: Connection, grant: Grant) -> None:
+    """Give up a claim of our own that may be under another epoch by now: it was served, or moved."""
+    for _ in range(MOST_EPOCHS):
+        try:
+            release(connection, grant.id, grant.epoch, CLOSE_SECONDS)
+        except RemoteError as error:
+            if error.status != 409 or (found := look(connection, grant.id)) is None:
+                raise
+            grant = found
+        else:
+            return
 
 
 def look(connection: Connection, claim_id: str) -> Grant | None:

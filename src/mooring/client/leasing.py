@@ -16,6 +16,7 @@ LONGEST_RENEWAL_SECONDS = 10.0
 CLOSE_SECONDS = 5.0
 LOOK_SECONDS = 2.0
 MOST_KEYS = 3
+MOST_EPOCHS = 3  # that are tried when a claim is given up while it changes hands
 
 _OPEN = ("queued", "claimed", "running")
 
@@ -158,6 +159,12 @@ def make_wish(pool: str, owner: str, ttl: Duration, wait: Duration, key: str, op
 def claim_path(claim_id: str) -> str:
     """Where a claim is."""
     return f"/v1/claims/{quote(claim_id, safe='')}"
+
+
+def release_query(epoch: int | None, reason: str) -> dict[str, str]:
+    """A holder names its epoch; without one the claim is taken from whoever holds it, which is audited."""
+    given = {"epoch": str(epoch) if epoch is not None else "", "reason": reason}
+    return {name: value for name, value in given.items() if value}
 
 
 def read_grant(body: dict[str, Any]) -> Grant:

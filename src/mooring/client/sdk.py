@@ -10,7 +10,7 @@ from mooring.client.asking import Asking, OnWait
 from mooring.client.connection import Connection, find_endpoint
 from mooring.client.durations import Duration, parse_seconds
 from mooring.client.errors import RemoteError, Unavailable
-from mooring.client.leases import Lease, find_result, look, release, renew
+from mooring.client.leases import Lease, find_result, look, release, renew, withdraw
 from mooring.client.leasing import (
     CLOSE_SECONDS,
     LOOK_SECONDS,
@@ -83,12 +83,13 @@ class Mooring:
             return self._await_result(grant, deadline)
         except BaseException:
             with contextlib.suppress(RemoteError):
-                self.release(grant.id)
+                withdraw(self._connection, grant)
             raise
 
-    def release(self, claim_id: str, epoch: int | None = None) -> None:
-        """Give a claim's worker back; with `epoch` only while the claim is under that one."""
-        release(self._connection, claim_id, epoch, CLOSE_SECONDS)
+    def release(self, claim_id: str, epoch: int | None = None, *, reason: str = "") -> None:
+        """Give a claim's worker back, with `epoch` only while the claim is under that one; without, whoever holds it:
+        that is audited, and the holder is told the reason."""
+        release(self._connection, claim_id, epoch, CLOSE_SECONDS, reason)
 
     def __enter__(self) -> Self:
         return self

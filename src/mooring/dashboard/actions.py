@@ -27,7 +27,7 @@ Form = Annotated[Reason, Body(media_type=RequestEncodingType.URL_ENCODED)]
 @post("/actions/claims/{claim_id:str}/release", include_in_schema=False)
 async def release(claim_id: str, desk: ClaimDesk, data: Form) -> Redirect:
     """Take a worker back from its holder."""
-    await desk.release(claim_id, None, data.reason or "released from the dashboard")
+    await desk.revoke(claim_id, actor=ACTOR, reason=data.reason)
     return Redirect("/claims", status_code=303)
 
 

@@ -83,6 +83,11 @@ def _looks_random(value: str) -> bool:
     return (mixed and spread) or re.fullmatch(r"[0-9a-fA-F]{32,}", value) is not None
 
 
+def clean_reason(text: str) -> str:
+    """What somebody gave as a reason, on one line; others will read it, in logs and on terminals."""
+    return clean_line(" ".join(text.split()))
+
+
 def clean_log(text: str, last: int = LAST_LINES) -> tuple[str, ...]:
     """The last lines of a log. A private key is masked as a whole, also where its beginning was cut off."""
     kept: list[str] = []

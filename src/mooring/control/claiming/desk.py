@@ -15,6 +15,7 @@ from mooring.control.fleet import Fleet
 from mooring.ledger.port import Ledger
 from mooring.model.claim import AdmissionVerdict, Claim, ClaimState, EndCause, NewClaim, Verdict
 from mooring.model.errors import Conflict, NotFound, Refused, StaleEpoch, Unavailable
+from mooring.model.evidence import clean_reason
 from mooring.model.pool import Pool, find_problems
 from mooring.model.spelling import suggest
 from mooring.model.wish import Wish
@@ -76,7 +77,7 @@ class Bells:
 
 
 class ClaimDesk:
-    """Claim, look, beat, release."""
+    """Claim, look, beat, release, revoke."""
 
     def __init__(
         self,
@@ -231,19 +232,30 @@ class ClaimDesk:
             raise _unknown(claim_id)
         return outcome.require()
 
-    async def release(self, claim_id: str, epoch: int | None, reason: str = "released by its holder") -> Claim:
-        """Give the worker back. Releasing twice is fine; releasing under an old epoch is not.
-
-        Only a holder knows the epoch: without one the claim is taken from whoever holds it.
-        """
-        cause = EndCause.REVOKED if epoch is None else EndCause.RELEASED
-        fence = (await self.get(claim_id)).epoch if epoch is None else epoch
-        outcome = await self._ending.end(claim_id, fence, cause, reason)
+    async def release(self, claim_id: str, epoch: int, reason: str = "") -> Claim:
+        """Its holder, who alone knows the epoch, gives the worker back. Twice is fine; under an old epoch is not."""
+        told = clean_reason(reason) or "released by its holder"
+        outcome = await self._ending.end(claim_id, epoch, EndCause.RELEASED, told)
         if outcome.claim is None:
             raise _unknown(claim_id)
         if outcome.verdict is Verdict.ENDED:
             return outcome.claim  # it ended otherwise: nothing is left to give back
         return outcome.require()
+
+    async def revoke(self, claim_id: str, *, actor: str, reason: str) -> Claim:
+        """Take the claim from whoever holds it or waits for it. What is over already stays as it is."""
+        told = clean_reason(reason) or "released by an operator"
+        claim = await self.get(claim_id)
+        if not claim.open:
+            await self._ending.end(
+                claim.id, claim.epoch, EndCause.REVOKED, told
+            )  # its worker may be left half given back
+            return claim
+        await self._ending.revoke(claim, actor, told)
+        claim = await self.get(claim_id)
+        if claim.open:
+            raise Conflict(f"claim {claim.id} went to another worker meanwhile", fix="release it again")
+        return claim
 
     def _pool(self, pool_key: str) -> Pool:
         pool = self._fleet.pool(pool_key)

@@ -49,6 +49,29 @@ class Ending:
             await self._let_go(outcome.claim, keep=self._is_reused(outcome.claim))
         return outcome
 
+    async def revoke(self, claim: Claim, actor: str, reason: str) -> None:
+        """An operator takes it away: written down before it is done."""
+
+        async def end() -> Result:
+            outcome = await self.end(claim.id, claim.epoch, EndCause.REVOKED, reason)
+            return DONE if outcome.applied else _refused(outcome)
+
+        await self._auditor.carry_out(
+            end,
+            actor=actor,
+            action="release",
+            subject=Subject("Claim", claim.namespace, claim.id, claim.id),
+            reason=reason,
+            evidence={
+                "owner": claim.owner,
+                "pool": f"{claim.namespace}/{claim.pool}",
+                "worker": claim.pod_name or "",
+                "state": claim.state.value,
+                "epoch": claim.epoch,
+                "ageSeconds": round((self._clock.now() - claim.created_at).total_seconds()),
+            },
+        )
+
     async def requeue(self, claim: Claim, cause: EndCause, reason: str) -> Outcome:
         """Take the worker away and wait for another one, under a new epoch; then return or delete the worker."""
         outcome = await self._ledger.claims.requeue(
@@ -64,9 +87,7 @@ class Ending:
         outcome = await self._ledger.claims.end(
             claim.id, claim.epoch, EndCause.NOT_STARTED, now=self._clock.now(), reason=reason
         )
-        if outcome.applied:
-            return DONE
-        return AuditOutcome.SKIPPED, f"the ledger said {outcome.verdict.value}"
+        return DONE if outcome.applied else _refused(outcome)
 
     async def withdraw(self, claim: Claim) -> None:
         """Take back a stamp that was written when the claim was over or elsewhere already: only that one."""
@@ -165,3 +186,7 @@ class Ending:
         await self._client.delete(
             SERVICEACCOUNTS, account.metadata.name, account.metadata.namespace, uid=account.metadata.uid
         )
+
+
+def _refused(outcome: Outcome) -> Result:
+    return AuditOutcome.SKIPPED, f"the ledger said {outcome.verdict.value}"

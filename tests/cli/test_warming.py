@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from mooring.cli import warming
+from mooring.cli.changes import Manner
 from mooring.cli.listings import progress_bar
 from mooring.cli.output import Format
 from mooring.client.connection import Endpoint
@@ -61,7 +62,7 @@ def test_one_in_full_shows_shards_and_the_lines_that_explain_a_failure(mooring, 
     shard = {"shard": 0, "node": "work-01", "state": "failed", "progress": 0.5, "warm": "", "why": "5 restarts"}
     failure = {"pod": "p", "container": "fetch", "reason": "BackOff", "restarts": 5, "logs": ["HTTP 403\x1b[31m"]}
     mooring.rows = [row(shards=[shard | {"job": "j", "restarts": 5, "nodeUID": "u"}], failure=failure)]
-    warming.run_warmups(HERE, "core", Format.TABLE, watch=False)
+    warming.run_warmups(HERE, "core", "", Format.TABLE, watch=False)
     shown = capsys.readouterr().out
     assert "search/core: Failed" in shown
     assert "work-01" in shown and "█████░░░░░" in shown
@@ -70,32 +71,44 @@ def test_one_in_full_shows_shards_and_the_lines_that_explain_a_failure(mooring, 
 
 
 def test_json_of_one_is_the_whole_object(mooring, capsys):
-    warming.run_warmups(HERE, "search/core", Format.JSON, watch=False)
+    warming.run_warmups(HERE, "search/core", "", Format.JSON, watch=False)
     shown = json.loads(capsys.readouterr().out)
     assert shown["kind"] == "Warmup" and shown["status"]["phase"] == "Failed"
 
 
 def test_a_name_that_is_not_there_says_which_one_was_probably_meant(mooring):
     with pytest.raises(NotFound) as error:
-        warming.run_warmups(HERE, "cor", Format.TABLE, watch=False)
+        warming.run_warmups(HERE, "cor", "", Format.TABLE, watch=False)
     assert "did you mean 'search/core'?" in error.value.fix
 
 
 def test_a_name_that_two_have_must_be_told_apart(mooring):
     mooring.rows = [row(), row(namespace="other")]
     with pytest.raises(InvalidInput, match="core"):
-        warming.run_warmups(HERE, "core", Format.TABLE, watch=False)
+        warming.run_warmups(HERE, "core", "", Format.TABLE, watch=False)
+
+
+def test_a_namespace_tells_them_apart(mooring, capsys):
+    mooring.rows = [row(), row(namespace="other")]
+    warming.run_warmups(HERE, "core", "other", Format.NAME, watch=False)
+    assert capsys.readouterr().out == "warmup/other/core\n"
 
 
 def test_force_asks_once_and_says_when_it_fires(mooring, capsys):
-    warming.run_warm(warming.WarmCommand("core", True, False, "new disks", False), HERE)
+    warming.run_warm(warming.WarmCommand("core", True, False), Manner(reason="new disks"), HERE)
     ((method, path, body),) = mooring.asked
     assert (method, path, body["reason"]) == ("POST", "/v1/warmups/search/core/rewarm", "new disks")
     assert "once, when its nodes are Ready (request r-1)" in capsys.readouterr().out
 
 
+def test_what_was_asked_for_can_be_read_by_programs(mooring, capsys):
+    warming.run_warm(warming.WarmCommand("core", True, False), Manner(form=Format.JSON), HERE)
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["kind"], shown["name"], shown["request"]["id"]) == ("Warmup", "core", "r-1")
+
+
 def test_a_dry_run_asks_for_nothing(mooring, capsys):
-    warming.run_warm(warming.WarmCommand("core", True, False, "", True), HERE)
+    warming.run_warm(warming.WarmCommand("core", True, False), Manner(dry_run=True), HERE)
     assert not mooring.asked
     assert "dry run" in capsys.readouterr().out
 
@@ -103,10 +116,10 @@ def test_a_dry_run_asks_for_nothing(mooring, capsys):
 @pytest.mark.parametrize("both", [True, False])
 def test_warm_needs_exactly_one_thing_to_do(mooring, both):
     with pytest.raises(InvalidInput):
-        warming.run_warm(warming.WarmCommand("core", both, both, "", False), HERE)
+        warming.run_warm(warming.WarmCommand("core", both, both), Manner(), HERE)
 
 
 def test_a_circuit_that_is_not_open_cannot_be_closed(mooring):
     with pytest.raises(Refused):
-        warming.run_warm(warming.WarmCommand("core", False, True, "", False), HERE)
+        warming.run_warm(warming.WarmCommand("core", False, True), Manner(), HERE)
     assert not mooring.asked

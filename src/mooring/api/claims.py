@@ -8,7 +8,7 @@ from litestar.params import Parameter, QueryParameter
 
 from mooring.api.bounds import Actor, Before, Epoch, EpochIfGiven, Reason
 from mooring.api.readmodels import ClaimItems, ClaimReading, ReadSide, read_claim, read_claims
-from mooring.api.reads import MOST_ROWS, PAGE_ROWS
+from mooring.api.reads import MOST_ROWS, PAGE_ROWS, pool_in
 from mooring.control.claiming.desk import ClaimDesk
 from mooring.ledger.records import ClaimFilter
 from mooring.model.claim import ClaimState
@@ -31,17 +31,16 @@ async def create_claim(desk: ClaimDesk, namespace: str, name: str, data: Wish) -
 @get("/v1/claims", tags=["claims"], summary="Claims, newest first")
 async def list_claims(
     reading: ReadSide,
-    namespace: str | None = None,
-    pool: str | None = None,
+    namespace: str = "",
+    pool: str = "",
     owner: str | None = None,
     claim_state: Annotated[str | None, QueryParameter(name="state")] = None,
     limit: Annotated[int, Parameter(ge=1, le=MOST_ROWS)] = PAGE_ROWS,
     before: Before = None,
 ) -> ClaimItems:
-    """Claims by pool (`namespace/name`, as elsewhere, or a name), owner or state (several with commas)."""
-    if pool and "/" in pool:
-        namespace, _, pool = pool.partition("/")
-    which = ClaimFilter(namespace=namespace, pool=pool, owner=owner, states=_states(claim_state))
+    """Claims by namespace, pool (`namespace/name`, or a name), owner or state (several with commas)."""
+    namespace, pool = pool_in(namespace, pool)
+    which = ClaimFilter(namespace=namespace or None, pool=pool or None, owner=owner, states=_states(claim_state))
     return await read_claims(reading, which, limit, before)
 
 

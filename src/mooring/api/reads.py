@@ -34,10 +34,18 @@ class Items(msgspec.Struct, Generic[T], frozen=True):
     total: int
 
 
+def pool_in(namespace: str, pool: str) -> tuple[str, str]:
+    """Namespace and name of a pool that is given as `namespace/name`, or by its name; both may be empty."""
+    own, _, name = pool.rpartition("/")
+    if own and namespace not in ("", own):
+        raise InvalidInput("namespace", namespace, f"that of the pool {pool}, if it is given at all")
+    return own or namespace, name
+
+
 @get("/v1/pools", tags=["pools"], summary="All pools", sync_to_thread=False)
-def list_pools(reading: ReadSide) -> Items[PoolReading]:
-    """Every pool with its spec, counts and conditions."""
-    pools = reading.pools()
+def list_pools(reading: ReadSide, namespace: str = "") -> Items[PoolReading]:
+    """Every pool, or those of `namespace`, with spec, counts and conditions."""
+    pools = [pool for pool in reading.pools() if namespace in ("", pool.namespace)]
     return Items(pools, len(pools))
 
 
@@ -49,12 +57,17 @@ def get_pool(reading: ReadSide, namespace: str, name: str) -> PoolReading:
 
 @get("/v1/workers", tags=["workers"], summary="Workers with state and reason")
 async def list_workers(
-    reading: ReadSide, pool: str = "", node: str = "", worker_state: Annotated[str, QueryParameter(name="state")] = ""
+    reading: ReadSide,
+    namespace: str = "",
+    pool: str = "",
+    node: str = "",
+    worker_state: Annotated[str, QueryParameter(name="state")] = "",
 ) -> Items[WorkerReading]:
-    """Workers by pool (`namespace/name`, or a name), node or state. Of a pool that is not there: none."""
+    """Workers by namespace, pool (`namespace/name`, or a name), node or state. Of a pool that is not there: none."""
     if worker_state and worker_state not in set(WorkerState):
         raise InvalidInput("state", worker_state, f"one of {', '.join(WorkerState)}")
-    workers = await reading.workers(pool, node, worker_state)
+    namespace, pool = pool_in(namespace, pool)
+    workers = await reading.workers(namespace, pool, node, worker_state)
     return Items(workers, len(workers))
 
 

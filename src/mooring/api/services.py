@@ -8,9 +8,9 @@ from mooring.api.reads import Items
 
 
 @get("/v1/services", tags=["services"], summary="All services", sync_to_thread=False)
-def list_services(services: ServiceReadSide, name: str = "") -> Items[ServiceReading]:
-    """Every service, or those called `name` (`name` or `namespace/name`), with phase, reason and fix."""
-    found = services.services(name)
+def list_services(services: ServiceReadSide, name: str = "", namespace: str = "") -> Items[ServiceReading]:
+    """Every service, those called `name` (`name` or `namespace/name`) or of `namespace`: phase, reason and fix."""
+    found = [service for service in services.services(name) if namespace in ("", service.namespace)]
     return Items(found, len(found))
 
 

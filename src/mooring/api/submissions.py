@@ -17,12 +17,13 @@ MOST_LOG_LINES = 1_000
 
 
 class Order(SubmissionSpec, frozen=True, kw_only=True):
-    """The body of a submit: a Submission's spec, and the namespace it goes to."""
+    """The body of a submit: a Submission's spec, the namespace it goes to, and why it is made."""
 
     namespace: str = "default"
+    reason: Annotated[str, msgspec.Meta(max_length=500)] = ""
 
     def spec(self) -> SubmissionSpec:
-        """Without the namespace."""
+        """Without what is said about it."""
         fields = {name: getattr(self, name) for name in SubmissionSpec.__struct_fields__}
         return SubmissionSpec(**fields)
 
@@ -51,7 +52,7 @@ class CancelBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 )
 async def create_submission(submission_desk: SubmissionDesk, data: Order) -> Response[SubmissionDetail]:
     """201 for a new one, 200 for the same key and spec again, 409 `key_reused` for the same key with another spec."""
-    view, fresh = await submission_desk.submit(data.namespace, data.spec())
+    view, fresh = await submission_desk.submit(data.namespace, data.spec(), data.reason)
     return Response(read_detail(view), status_code=201 if fresh else 200)
 
 

@@ -10,9 +10,9 @@ from mooring.api.switching import read_flip
 
 
 @get("/v1/warmups", tags=["warmups"], summary="All datasets and how warm they are", sync_to_thread=False)
-def list_warmups(warmups: WarmupReadSide) -> Items[WarmupReading]:
-    """Every Warmup with its shards, its last release, its circuit and its failure."""
-    found = warmups.warmups()
+def list_warmups(warmups: WarmupReadSide, namespace: str = "") -> Items[WarmupReading]:
+    """Every Warmup, or those of `namespace`, with shards, last release, circuit and failure."""
+    found = [warmup for warmup in warmups.warmups() if namespace in ("", warmup.namespace)]
     return Items(found, len(found))
 
 

@@ -24,10 +24,12 @@ app = typer.Typer(
 
 Output = Annotated[Format, typer.Option("-o", "--output", help="table, wide, json, yaml, ndjson or name.")]
 Watch = Annotated[bool, typer.Option("--watch", "-w", help="Show again whenever something changed.")]
-Pool = Annotated[str, typer.Option("--pool", "-p", help="Only of this pool (namespace/name).")]
+Namespace = Annotated[str, typer.Option("--namespace", "-n", help="Only of this namespace.")]
+Pool = Annotated[str, typer.Option("--pool", "-p", help="Only of this pool (namespace/name, or a name).")]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many rows.")]
 Reason = Annotated[str, typer.Option("--reason", help="Why; kept in the audit trail.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would happen.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, also on a terminal.")]
 Url = Annotated[str, typer.Option("--url", help="Where Mooring answers; else MOORING_URL or the state folder.")]
 Token = Annotated[str, typer.Option("--token", help="Bearer token; else MOORING_TOKEN or the state folder.")]
 State = Annotated[Path | None, typer.Option("--state", help="State folder of a local 'mooring up'.")]

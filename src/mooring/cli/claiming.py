@@ -1,4 +1,4 @@
-"""`claim` and `release`: hold a worker while a command runs; give one back."""
+"""`claim`: hold a worker while a command runs, and give it back."""
 
 import contextlib
 import json
@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from types import FrameType
 
 from mooring.cli.output import printable
-from mooring.client.connection import Connection, Endpoint
-from mooring.client.leases import Lease, release
-from mooring.client.leasing import CLOSE_SECONDS, Waiting, claim_path, read_grant
+from mooring.client.connection import Endpoint
+from mooring.client.leases import Lease
+from mooring.client.leasing import Waiting
 from mooring.client.sdk import Mooring
-from mooring.model.errors import NotFound
 
 STOP_SECONDS = 10.0
 _LOOK_SECONDS = 0.25
@@ -62,20 +61,6 @@ def run_claim(asked: ClaimCommand, endpoint: Endpoint) -> int:
         with _in_foreground(child):
             signals.pass_on_to(child)
             return _await_end(child, lease)
-
-
-def run_release(claim_id: str, dry_run: bool, endpoint: Endpoint) -> None:
-    """Release, and say what became of the claim."""
-    connection = Connection(endpoint)
-    if not dry_run:
-        found = release(connection, claim_id, None, CLOSE_SECONDS)
-        print(printable(f"claim/{found.id} {found.state}" + (f": {found.reason}" if found.reason else "")))
-        return
-    found = read_grant(connection.get(claim_path(claim_id)))
-    if not found.open:
-        raise NotFound(f"claim {claim_id} is {found.state} already", fix="see 'mooring claims'")
-    worker = f"worker {found.worker.name}" if found.worker else "its place in the queue"
-    print(f"claim/{found.id} of {found.owner} would give up {worker} (dry run)")
 
 
 class _Signals:

@@ -1,11 +1,12 @@
 """`doctor` and `explain` in the terminal: the verdict first, then the evidence, then what to do."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
 from mooring.cli.failures import FAILED, OK
-from mooring.cli.output import API_VERSION, Column, Format, printable, show
+from mooring.cli.output import Column, Format, Row, printable, show, show_one
 from mooring.client.connection import Connection, Endpoint
 from mooring.model.errors import InvalidInput
 
@@ -26,17 +27,22 @@ def run_doctor(endpoint: Endpoint, form: Format, *, everything: bool) -> int:
     """Print the checkup; answers the exit code."""
     checkup = Connection(endpoint).get("/v1/doctor")
     checks = checkup["checks"]
-    tabular = form in (Format.TABLE, Format.WIDE)
-    shown = checks if everything or not tabular else [check for check in checks if check["status"] != "ok"]
-    if form is Format.JSON:
-        print(json.dumps({"apiVersion": API_VERSION, "kind": "Checkup", **checkup}, indent=2))
-    elif shown or not tabular:
+    match form:
+        case Format.NDJSON | Format.NAME:
+            show("CheckList", checks, _CHECKS, form, lambda row: str(row["id"]))
+        case _:
+            shown = checks if everything else [check for check in checks if check["status"] != "ok"]
+            show_one("Checkup", checkup, form, "", lambda: _tell_checks(checkup, shown, form))
+    return FAILED if any(check["status"] == "fail" for check in checks) else OK
+
+
+def _tell_checks(checkup: Row, shown: Sequence[Row], form: Format) -> None:
+    if shown:
         show("CheckList", shown, _CHECKS, form, lambda row: str(row["id"]))
+    checks = checkup["checks"]
     counts = {status: sum(check["status"] == status for check in checks) for status in _MARKS}
-    if tabular:
-        told = ", ".join(f"{count} {status}" for status, count in counts.items())
-        print(f"{len(checks)} checks in {checkup['seconds']} s: {told}")
-    return FAILED if counts["fail"] else OK
+    told = ", ".join(f"{count} {status}" for status, count in counts.items())
+    print(f"{len(checks)} checks in {checkup['seconds']} s: {told}")
 
 
 def run_explain(endpoint: Endpoint, pod: str, namespace: str, form: Format) -> None:
@@ -48,18 +54,8 @@ def run_explain(endpoint: Endpoint, pod: str, namespace: str, form: Format) -> N
         namespace, _, name = name.partition("/")
     path = f"/v1/explain/pods/{quote(namespace, safe='')}/{quote(name, safe='')}"
     found = Connection(endpoint).get(path)
-    match form:
-        case Format.TABLE | Format.WIDE:
-            _tell(found, wide=form is Format.WIDE)
-        case Format.NAME:
-            print(f"pod/{found['name']}")
-        case Format.YAML:
-            import yaml
-
-            print(yaml.safe_dump({"apiVersion": API_VERSION, "kind": "Explanation", **found}, sort_keys=False), end="")
-        case _:
-            indent = 2 if form is Format.JSON else None
-            print(json.dumps({"apiVersion": API_VERSION, "kind": "Explanation", **found}, indent=indent))
+    shown = f"pod/{found['namespace']}/{found['name']}"
+    show_one("Explanation", found, form, shown, lambda: _tell(found, wide=form is Format.WIDE))
 
 
 def _tell(found: dict[str, Any], *, wide: bool) -> None:

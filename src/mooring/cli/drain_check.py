@@ -1,11 +1,10 @@
 """`drain-check`: what would happen if a node went now, for people and for scripts."""
 
-import json
 import sys
 from urllib.parse import quote
 
 from mooring.cli.failures import FAILED
-from mooring.cli.output import API_VERSION, Column, Format, Row, printable, show
+from mooring.cli.output import Column, Format, Row, printable, show_one, show_table
 from mooring.client.connection import Connection, Endpoint
 
 _STYLES = {"waits": "yellow", "finishes": "green", "rebound": "magenta", "lost": "bold red"}
@@ -25,13 +24,7 @@ _COLUMNS = (
 def run_drain_check(node: str, endpoint: Endpoint, form: Format) -> None:
     """Print the answer; exit 1 when work would be lost, or when nobody knows."""
     answer = Connection(endpoint).get(f"/v1/drain-check/{quote(node, safe='')}", {})
-    match form:
-        case Format.JSON:
-            print(json.dumps({"apiVersion": API_VERSION, "kind": "DrainCheck", **answer}, indent=2))
-        case Format.TABLE | Format.WIDE:
-            _tell(answer, form)
-        case _:
-            show("DrainCheck", answer["claims"], _COLUMNS, form, lambda row: f"claim/{row['claim']}")
+    show_one("DrainCheck", answer, form, f"node/{answer['node']}", lambda: _tell(answer, form))
     if answer["verdict"] in ("loses", "unknown"):
         sys.exit(FAILED)
 
@@ -48,5 +41,5 @@ def _tell(answer: Row, form: Format) -> None:
         told = f"{queue['waiting']} wait for {queue['pool']}, {queue['idleElsewhere']} idle elsewhere"
         print(printable(f"  {told}"))
     if answer["claims"]:
-        show("DrainCheck", answer["claims"], _COLUMNS, form, lambda row: f"claim/{row['claim']}")
+        show_table(answer["claims"], _COLUMNS, wide=form is Format.WIDE)
     print(printable(f"fix: {answer['fix']}"), file=sys.stderr)

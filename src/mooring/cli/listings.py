@@ -55,6 +55,11 @@ class Listing:
     watches: frozenset[str]
     narrowed_by: Mapping[str, str] = field(default_factory=dict)  # filters by name, and the list that has these names
 
+    @property
+    def noun(self) -> str:
+        """What one of them is called."""
+        return self.name.partition("/")[0]
+
 
 def _field(title: str, key: str, *, wide: bool = False, styled: bool = False) -> Column:
     style = (lambda row: _STATE_STYLES.get(str(row.get(key)), "")) if styled else None

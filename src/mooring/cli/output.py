@@ -35,14 +35,8 @@ class Column:
 def show(kind: str, rows: Sequence[Row], columns: Sequence[Column], form: Format, name: Callable[[Row], str]) -> None:
     """Print a list."""
     match form:
-        case Format.JSON:
-            print(json.dumps({"apiVersion": API_VERSION, "kind": kind, "items": list(rows)}, indent=2))
-        case Format.YAML:
-            import yaml
-
-            print(
-                yaml.safe_dump({"apiVersion": API_VERSION, "kind": kind, "items": list(rows)}, sort_keys=False), end=""
-            )
+        case Format.JSON | Format.YAML:
+            _dump(kind, {"items": list(rows)}, form)
         case Format.NDJSON:
             for row in rows:
                 print(json.dumps(row))
@@ -50,11 +44,33 @@ def show(kind: str, rows: Sequence[Row], columns: Sequence[Column], form: Format
             for row in rows:
                 print(name(row))
         case _:
-            show_table(rows, [column for column in columns if form is Format.WIDE or not column.wide])
+            show_table(rows, columns, wide=form is Format.WIDE)
 
 
-def show_table(rows: Sequence[Row], columns: Sequence[Column]) -> None:
+def show_one(kind: str, found: Row, form: Format, name: str, tell: Callable[[], None]) -> None:
+    """Print one thing: whole as data, by its name, or in the words of `tell`."""
+    match form:
+        case Format.TABLE | Format.WIDE:
+            tell()
+        case Format.NAME:
+            print(printable(name))
+        case _:
+            _dump(kind, found, form)
+
+
+def _dump(kind: str, content: Row, form: Format) -> None:
+    whole = {"apiVersion": API_VERSION, "kind": kind, **content}
+    if form is not Format.YAML:
+        print(json.dumps(whole, indent=2 if form is Format.JSON else None))
+        return
+    import yaml
+
+    print(yaml.safe_dump(whole, sort_keys=False), end="")
+
+
+def show_table(rows: Sequence[Row], columns: Sequence[Column], *, wide: bool = False) -> None:
     """Rows under their titles: in colours on a terminal, plain elsewhere."""
+    columns = [column for column in columns if wide or not column.wide]
     if not sys.stdout.isatty():
         _plain_table(rows, columns)
         return

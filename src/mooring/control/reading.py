@@ -119,12 +119,14 @@ class ReadSide:
             raise NotFound(f"there is no pool {key}", fix=suggest(key, self._fleet.pools, "pools"))
         return _pool(pool)
 
-    async def workers(self, pool_key: str = "", node: str = "", state: str = "") -> list[WorkerReading]:
-        """Workers, classified, of a pool by key or by name; without the ledger they are shown by their stamps alone."""
+    async def workers(
+        self, namespace: str = "", pool: str = "", node: str = "", state: str = ""
+    ) -> list[WorkerReading]:
+        """Workers, classified; without the ledger they are shown by their stamps alone."""
         chosen = [
             worker
             for key, workers in sorted(self._fleet.worker_pools.items())
-            if pool_key in ("", key, key.partition("/")[2])
+            if namespace in ("", key.partition("/")[0]) and pool in ("", key.partition("/")[2])
             for worker in sorted(workers.values(), key=_natural)
             if node in ("", worker.node)
         ]

@@ -4,12 +4,27 @@ from typing import Annotated
 
 import typer
 
-from mooring.cli.application import DryRun, Limit, Output, Pool, State, Token, Url, Watch, app, ask, run_list
+from mooring.cli.application import (
+    DryRun,
+    Limit,
+    Namespace,
+    Output,
+    Pool,
+    State,
+    Token,
+    Url,
+    Watch,
+    Yes,
+    app,
+    ask,
+    run_list,
+)
 from mooring.cli.output import Format
 
 
 @app.command()
 def claims(
+    namespace: Namespace = "",
     pool: Pool = "",
     owner: Annotated[str, typer.Option("--owner", help="Only of this owner.")] = "",
     only: Annotated[str, typer.Option("--only", help="Only in these states, with commas.")] = "",
@@ -21,7 +36,7 @@ def claims(
     state: State = None,
 ) -> None:
     """Claims: who holds or waits for which worker, newest first."""
-    query = {"pool": pool, "owner": owner, "state": only, "limit": str(limit)}
+    query = {"namespace": namespace, "pool": pool, "owner": owner, "state": only, "limit": str(limit)}
     run_list("CLAIMS", query, output, watch, url, token, state)
 
 
@@ -48,12 +63,17 @@ def claim(
 @app.command()
 def release(
     claim_id: Annotated[str, typer.Argument(help="Id of the claim.", metavar="ID")],
+    reason: Annotated[str, typer.Option("--reason", help="Why; told to its holder, kept in the audit trail.")] = "",
     dry_run: DryRun = False,
+    yes: Yes = False,
+    output: Output = Format.TABLE,
     url: Url = "",
     token: Token = "",
     state: State = None,
 ) -> None:
-    """Give a claim's worker back, whoever holds it."""
-    from mooring.cli.claiming import run_release
+    """Take a claim's worker back, whoever holds it."""
+    from mooring.cli.changes import Manner
+    from mooring.cli.releasing import run_release
 
-    ask(lambda endpoint: run_release(claim_id, dry_run, endpoint), url, token, state)
+    manner = Manner(dry_run, yes, reason, output)
+    ask(lambda endpoint: run_release(claim_id, manner, endpoint), url, token, state)

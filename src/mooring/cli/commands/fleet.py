@@ -4,20 +4,26 @@ from typing import Annotated
 
 import typer
 
-from mooring.cli.application import Output, Pool, State, Token, Url, Watch, app, ask, run_list
+from mooring.cli.application import Namespace, Output, Pool, State, Token, Url, Watch, app, ask, run_list
 from mooring.cli.output import Format
 
 
 @app.command()
 def pools(
-    output: Output = Format.TABLE, watch: Watch = False, url: Url = "", token: Token = "", state: State = None
+    namespace: Namespace = "",
+    output: Output = Format.TABLE,
+    watch: Watch = False,
+    url: Url = "",
+    token: Token = "",
+    state: State = None,
 ) -> None:
     """Pools: floor, counts by state, and why."""
-    run_list("POOLS", {}, output, watch, url, token, state)
+    run_list("POOLS", {"namespace": namespace}, output, watch, url, token, state)
 
 
 @app.command()
 def workers(
+    namespace: Namespace = "",
     pool: Pool = "",
     node: Annotated[str, typer.Option("--node", help="Only on this node.")] = "",
     only: Annotated[str, typer.Option("--only", help="Only in this state.")] = "",
@@ -28,7 +34,8 @@ def workers(
     state: State = None,
 ) -> None:
     """Workers: state, node, owner, and why."""
-    run_list("WORKERS", {"pool": pool, "node": node, "state": only}, output, watch, url, token, state)
+    query = {"namespace": namespace, "pool": pool, "node": node, "state": only}
+    run_list("WORKERS", query, output, watch, url, token, state)
 
 
 @app.command()

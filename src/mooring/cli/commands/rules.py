@@ -1,11 +1,24 @@
 """The invariants, their switches, and what was done."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from mooring.cli.application import Limit, Output, Reason, State, Token, Url, Watch, app, ask, run_list
+from mooring.cli.application import (
+    DryRun,
+    Limit,
+    Namespace,
+    Output,
+    Reason,
+    State,
+    Token,
+    Url,
+    Watch,
+    Yes,
+    app,
+    ask,
+    run_list,
+)
 from mooring.cli.output import Format
 
 
@@ -21,41 +34,61 @@ def invariants(
 def pause(
     invariant: str,
     reason: Reason = "",
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    output: Output = Format.TABLE,
     url: Url = "",
     token: Token = "",
     state: State = None,
 ) -> None:
     """Stop an invariant from acting, on all replicas."""
-    _switch("pause", invariant, reason, url, token, state)
+    from mooring.cli import switching
+    from mooring.cli.changes import Manner
+
+    manner = Manner(dry_run, yes, reason, output)
+    ask(lambda endpoint: switching.pause(invariant, manner, endpoint), url, token, state)
 
 
 @app.command()
 def resume(
     invariant: str,
     reason: Reason = "",
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    output: Output = Format.TABLE,
     url: Url = "",
     token: Token = "",
     state: State = None,
 ) -> None:
     """Let an invariant act again."""
-    _switch("resume", invariant, reason, url, token, state)
+    from mooring.cli import switching
+    from mooring.cli.changes import Manner
+
+    manner = Manner(dry_run, yes, reason, output)
+    ask(lambda endpoint: switching.resume(invariant, manner, endpoint), url, token, state)
 
 
 @app.command()
 def arm(
     reason: Annotated[str, typer.Option("--reason", help="How you know; kept in the audit trail.")] = "",
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    output: Output = Format.TABLE,
     url: Url = "",
     token: Token = "",
     state: State = None,
 ) -> None:
     """Declare the claims of a restored ledger complete, so that rules act again."""
     from mooring.cli.arming import arm as arm_ledger
+    from mooring.cli.changes import Manner
 
-    ask(lambda endpoint: arm_ledger(reason, endpoint), url, token, state)
+    manner = Manner(dry_run, yes, reason, output)
+    ask(lambda endpoint: arm_ledger(manner, endpoint), url, token, state)
 
 
 @app.command()
 def audit(
+    namespace: Namespace = "",
     limit: Limit = 50,
     actor: Annotated[str, typer.Option("--actor", help="Only by this actor.")] = "",
     name: Annotated[str, typer.Option("--name", help="Only on objects of this name.")] = "",
@@ -66,10 +99,5 @@ def audit(
     state: State = None,
 ) -> None:
     """What was done, by whom, and on what evidence."""
-    run_list("AUDIT", {"limit": str(limit), "actor": actor, "name": name}, output, watch, url, token, state)
-
-
-def _switch(verb: str, invariant: str, reason: str, url: str, token: str, state: Path | None) -> None:
-    from mooring.cli.switching import flip
-
-    ask(lambda endpoint: flip(verb, invariant, reason, endpoint), url, token, state)
+    query = {"limit": str(limit), "namespace": namespace, "actor": actor, "name": name}
+    run_list("AUDIT", query, output, watch, url, token, state)

@@ -4,13 +4,14 @@ from typing import Annotated
 
 import typer
 
-from mooring.cli.application import Output, State, Token, Url, Watch, app, run_list
+from mooring.cli.application import Namespace, Output, State, Token, Url, Watch, app, ask
 from mooring.cli.output import Format
 
 
 @app.command()
 def services(
     name: Annotated[str, typer.Argument(help="Only this one (name, or namespace/name).")] = "",
+    namespace: Namespace = "",
     output: Output = Format.TABLE,
     watch: Watch = False,
     url: Url = "",
@@ -18,4 +19,6 @@ def services(
     state: State = None,
 ) -> None:
     """Services: phase, endpoints of their API, why, and the fix."""
-    run_list("SERVICES", {"name": name}, output, watch, url, token, state)
+    from mooring.cli.services import run_services
+
+    ask(lambda endpoint: run_services(endpoint, name, namespace, output, watch=watch), url, token, state)

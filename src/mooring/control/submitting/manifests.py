@@ -30,12 +30,15 @@ _SCRIPTS_VOLUME = "mooring-scripts"
 _READ_AND_RUN = 0o555
 
 
-def submission_manifest(namespace: str, spec: SubmissionSpec) -> Body:
+def submission_manifest(namespace: str, spec: SubmissionSpec, reason: str) -> Body:
     """The object itself, named after its key."""
+    metadata: Body = {"name": name_for(spec.key), "namespace": namespace}
+    if reason:
+        metadata["annotations"] = {names.REASON: reason}
     return {
         "apiVersion": names.API_VERSION,
         "kind": "Submission",
-        "metadata": {"name": name_for(spec.key), "namespace": namespace},
+        "metadata": metadata,
         "spec": msgspec.to_builtins(spec),
     }
 

@@ -22,7 +22,7 @@ from mooring.kube.resources import PODS, SUBMISSIONS
 from mooring.kube.views import Pod, Submission
 from mooring.model import boundary, names
 from mooring.model.errors import Conflict, InvalidInput, NotFound, Unavailable
-from mooring.model.evidence import clean_log
+from mooring.model.evidence import clean_log, clean_reason
 from mooring.model.submission import ENDED, Cancel, KeyReused, Phase, SubmissionSpec, name_for, spec_hash
 from mooring.model.submission_checks import check_submission
 
@@ -38,13 +38,16 @@ class SubmissionDesk:
         self._watch = watch
         self._creator = Creator(client, clock, entropy)
 
-    async def submit(self, namespace: str, spec: SubmissionSpec) -> tuple[Submission, bool]:
-        """The submission, and whether it is new. A refused one that is sent again is looked at again."""
+    async def submit(self, namespace: str, spec: SubmissionSpec, reason: str = "") -> tuple[Submission, bool]:
+        """The submission, and whether it is new. A refused one that is sent again is looked at again.
+
+        The reason is kept as an annotation; it is no part of what makes two submissions the same.
+        """
         _check(namespace, spec)
         elsewhere = self._holder(namespace, spec.key)
         if elsewhere is not None:
             return await self._again(elsewhere, spec), False
-        body = submission_manifest(namespace, spec)
+        body = submission_manifest(namespace, spec, clean_reason(reason))
         try:
             view, fresh = await self._creator.create(SUBMISSIONS, body, namespace, lambda found: _same(found, spec))
         except InTheWay as taken:

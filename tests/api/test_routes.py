@@ -145,6 +145,19 @@ def test_a_claim_is_made_seen_kept_and_given_back(api: httpx.Client, up: Up):
         pool.until_settled(1)
 
 
+def test_a_release_from_a_page_is_an_operator_s_act_in_the_trail(
+    api: httpx.Client, browser_session: httpx.Client, up: Up
+):
+    with own_pool(up, "paged", warm=1, max=1, reuse="Always") as pool:
+        claim = api.post(f"/v1/pools/{pool.key}/claims", json={"owner": "pages"}).json()
+        answer = browser_session.post(f"/actions/claims/{claim['id']}/release", data={"reason": "it hangs"})
+        assert answer.status_code == 303
+        assert api.get(f"/v1/claims/{claim['id']}").json()["reason"] == "it hangs"
+        (row,) = items(api, f"/v1/audit?kind=Claim&name={claim['id']}")
+        assert (row["actor"], row["action"], row["outcome"]) == ("dashboard", "release", "done")
+        assert row["evidence"]["owner"] == "pages" and row["evidence"]["worker"] == claim["worker"]["name"]
+
+
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs"])
 def test_probes_scrapers_and_readers_need_no_token(stranger: httpx.Client, path: str):
     assert stranger.get(path).status_code == 200

@@ -3,6 +3,7 @@
 import pytest
 
 from mooring.kube.resources import NODES
+from mooring.ledger.records import AuditFilter
 from mooring.model import names
 from tests.scenarios.datasets import World, dataset_world
 from tests.scenarios.harbour import NAMESPACE, plays_in
@@ -93,3 +94,54 @@ async def test_a_broadcast_that_lost_every_node_is_stale_and_comes_back(world):
     assert (status["phase"], status["nodesReady"], status["nodesTotal"]) == ("Stale", 0, 4)
     await world.until("Ready")
     assert world.phases == ["Pending", "Warming", "Ready", "Stale", "Warming", "Ready"]
+
+
+@plays_in(dataset_world, 3)
+async def test_a_renamed_dataset_leaves_no_jobs_of_its_old_name(world):
+    await world.warmed(shards=3)
+    await world.edit({"spec": {"dataset": "other_nt"}})
+    await world.until("Warming", within=30)
+    assert (await world.status())["nodesReady"] == 0, "what is warm is the other dataset"
+    await world.until("Ready", within=120)
+    await world.stage.clock.sleep(30)
+    assert {job.metadata.labels[names.DATASET] for job in await world.jobs()} == {"other_nt"}
+    deleted = await world.stage.replicas[0].mooring.reading.audit(AuditFilter(kind="Job"), 50, None)
+    assert len(deleted.items) == 3
+
+
+@plays_in(dataset_world, 4)
+async def test_an_edited_placement_moves_the_data_and_readers_do_not_notice(world):
+    await world.warmed(shards=2)
+    before = {shard["node"] for shard in (await world.status())["shards"]}
+    fast = set(world.stage.sandbox.fleet.node_names) - before
+    for node in fast:
+        await world.stage.client.merge_patch(NODES, node, {"metadata": {"labels": {"tier": "fast"}}})
+    await world.edit({"spec": {"placement": {"nodeSelector": {"tier": "fast"}}}})
+    fewest, _ = await watch_roll(world, 240)
+    status = await world.status()
+    assert (fewest, status["phase"], {shard["node"] for shard in status["shards"]}) == (2, "Ready", fast)
+
+
+@plays_in(dataset_world, 4)
+async def test_a_broadcast_follows_its_placement(world):
+    await world.warmup(shards=2, mode="Broadcast")
+    await world.until("Ready")
+    for node in ("node-1", "node-2"):
+        await world.stage.client.merge_patch(NODES, node, {"metadata": {"labels": {"tier": "fast"}}})
+    await world.edit({"spec": {"placement": {"nodeSelector": {"tier": "fast"}}}})
+    await world.stage.clock.sleep(180)
+    status = await world.status()
+    assert (status["phase"], status["nodesReady"], status["nodesTotal"]) == ("Ready", 2, 2)
+    assert len(await world.jobs()) == 2
+
+
+@plays_in(dataset_world, 3)
+async def test_a_node_that_is_dedicated_to_others_gives_its_shard_away(world):
+    await world.warmed(shards=2)
+    home = (await world.status())["shards"][0]["node"]
+    taint = {"key": "dedicated", "value": "others", "effect": "NoSchedule"}
+    await world.stage.client.merge_patch(NODES, home, {"spec": {"taints": [taint]}})
+    fewest, _ = await watch_roll(world, 240)
+    status = await world.status()
+    assert (fewest, status["phase"]) == (2, "Ready")
+    assert home not in {shard["node"] for shard in status["shards"]}

@@ -13,6 +13,7 @@ class WarmJob:
     uid: str
     resource_version: str
     created_at: datetime
+    dataset: str = ""  # the value of the label
     node: str = ""  # the one node it is pinned to; empty when it is not pinned
     hostname: str = ""  # instead: the value of the label that its node carries, which need not be the node's name
     owner_uid: str = ""

@@ -10,7 +10,7 @@ from mooring.model.node import Node
 from mooring.model.warm_job import WarmJob, WarmPod
 from mooring.model.warmup import Warmup, WarmupSpec, WarmupStatus
 from mooring.planning.warmups.jobs import job_name, order_hash
-from mooring.planning.warmups.nodes import survey
+from mooring.planning.warmups.nodes import since_outside, survey, with_outside
 from mooring.planning.warmups.plan import CreateJob, WarmupPlan, WarmupSnapshot, plan_warmup
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -87,6 +87,7 @@ class Cluster:
         self.made: list[CreateJob] = []
         self.least_warm: int | None = None
         self.unfit_since: dict[str, datetime] = {}
+        self._outside: dict[str, datetime] = {}
         self._serial = 0
 
     def step(self, seconds: float = 1.0) -> WarmupPlan:
@@ -109,8 +110,11 @@ class Cluster:
         return plan
 
     def plan(self) -> WarmupPlan:
-        jobs = self.jobs.values()
-        return plan_warmup(snapshot(self.warmup, self.nodes, *jobs, now=self.now, unfit_since=self.unfit_since))
+        jobs = tuple(self.jobs.values())
+        ground = survey(self.warmup.spec, self.nodes, self.unfit_since, self.now)
+        held = {job.node_uid for job in jobs} | {shard.node_uid for shard in self.warmup.status.shards}
+        self._outside = since_outside(held, ground, self._outside)
+        return plan_warmup(WarmupSnapshot(self.warmup, with_outside(ground, self._outside), jobs))
 
     def cordon(self, name: str, for_seconds: float) -> None:
         """Nothing new goes there, and has not for that long."""

@@ -131,3 +131,14 @@ def test_a_forced_rewarm_that_waits_outlives_the_annotation_it_came_with():
         replaced = msgspec.structs.replace(warmup, status=waiting, rewarm_request=annotation)
         assert plan_warmup(snapshot(replaced, {})).status.rewarm == waiting.rewarm
         assert plan_warmup(snapshot(replaced, nodes(2))).status.rewarm == Rewarm("r2", NOW)
+
+
+def test_a_renamed_dataset_is_cold_at_first_and_the_jobs_of_the_old_one_go_when_it_is_warm():
+    cluster = warmed(3, 3)
+    cluster.change(dataset="other")
+    first = cluster.step()
+    assert (first.status.nodes_ready, first.releases) == (0, ())
+    assert [(create.shard, create.node.name) for create in first.creates] == [(n, f"node-{n}") for n in range(3)]
+    status = cluster.settle()
+    assert (status.phase, status.nodes_ready) == ("Ready", 3)
+    assert sorted(cluster.jobs) == ["warm-other-00", "warm-other-01", "warm-other-02"]

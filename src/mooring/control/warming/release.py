@@ -143,7 +143,7 @@ class WarmRelease:
             evidence=act.evidence,
         )
         if outcome is AuditOutcome.DONE:
-            self._watch.expect_deletion(warmup, job)
+            self._watch.expect_deletion(job)
             WARM_JOBS_RELEASED.labels(act.staleness.value).inc()
             return ""
         return "the delete failed" if outcome is AuditOutcome.FAILED else told

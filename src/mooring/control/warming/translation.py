@@ -52,6 +52,7 @@ def job_from_view(job: views.Job) -> WarmJob:
         uid=meta.uid,
         resource_version=meta.resource_version,
         created_at=meta.creation_timestamp,
+        dataset=meta.labels.get(names.DATASET, ""),
         node=pin.node,
         hostname=pin.hostname,
         owner_uid=controller.uid if controller is not None and ours else "",

@@ -20,7 +20,7 @@ from mooring.model.timeouts import Timeouts
 from mooring.model.warm_job import WarmJob, WarmPod
 from mooring.model.warmup import Warmup, WarmupStatus
 from mooring.planning.warmups.jobs import dataset_label
-from mooring.planning.warmups.nodes import Ground, is_unfit, survey
+from mooring.planning.warmups.nodes import Ground, is_unfit, since_outside, survey, with_outside
 
 Dataset = tuple[str, str]  # namespace and the dataset's label
 
@@ -39,10 +39,13 @@ class WarmupWatch(Watch):
         self._by_key: dict[str, Warmup] = {}
         self._by_dataset: dict[Dataset, dict[str, Warmup]] = defaultdict(dict)
         self._jobs_of: dict[Dataset, dict[str, WarmJob]] = defaultdict(dict)  # by name
+        self._datasets_of: dict[str, set[Dataset]] = {}  # by the uid of the Warmup that owns Jobs there
+        self._key_of: dict[str, str] = {}  # by the Warmup's uid
         self._pods_of: dict[Dataset, dict[str, WarmPod]] = defaultdict(dict)  # by the Job's uid
         self._unseen: dict[str, int] = {}  # uid of Jobs of ours that the watch has not shown -> version
         self._written: dict[str, tuple[int, WarmupStatus]] = {}
         self._unfit: dict[str, datetime] = {}
+        self._outside: dict[str, dict[str, datetime]] = {}  # by Warmup and node uid
         self._grounds: dict[str, tuple[int, int, Ground]] = {}
         self._load: Counter[str] = Counter()
         self._nodes_version = 0
@@ -77,10 +80,14 @@ class WarmupWatch(Watch):
         return sorted(rival.name for rival in rivals if (rival.created_at, rival.name) < rank and not rival.terminating)
 
     def jobs(self, warmup: Warmup) -> tuple[WarmJob, ...]:
-        """All Jobs with the dataset's label, by name."""
+        """All Jobs with the dataset's label, and its own of a dataset that it had before, by name."""
         held = self._jobs_of.get(_dataset(warmup), {})
         if self._unseen:
             self._drop_vanished(held)
+        former = self._datasets_of.get(warmup.uid, set()) - {_dataset(warmup)}
+        if former:
+            left = [job for place in former for job in self._jobs_of[place].values() if job.owner_uid == warmup.uid]
+            held = {**{job.name: job for job in left}, **held}
         return tuple(held[name] for name in sorted(held))
 
     def pods(self, warmup: Warmup) -> Mapping[str, WarmPod]:
@@ -99,7 +106,11 @@ class WarmupWatch(Watch):
         if known is None or known[:2] != (warmup.generation, self._nodes_version):
             ground = survey(warmup.spec, self._fleet.nodes, self._unfit, self._clock.now(), self._debounce)
             known = self._grounds[warmup.key] = (warmup.generation, self._nodes_version, ground)
-        return replace(known[2], now=self._clock.now().replace(microsecond=0), unfit_since=self._unfit)
+        ground = replace(known[2], now=self._clock.now().replace(microsecond=0), unfit_since=self._unfit)
+        held = {shard.node_uid for shard in warmup.status.shards}
+        held.update(job.node_uid for job in self._jobs_of.get(_dataset(warmup), {}).values())
+        outside = self._outside[warmup.key] = since_outside(held, ground, self._outside.get(warmup.key, {}))
+        return with_outside(ground, outside)
 
     @property
     def load(self) -> Mapping[str, int]:
@@ -112,11 +123,11 @@ class WarmupWatch(Watch):
         """A Job was created: it counts before the watch shows it."""
         job = job_from_view(view)
         self._unseen[job.uid] = int(job.resource_version)
-        self._jobs_of[job.namespace, view.metadata.labels.get(names.DATASET, "")][job.name] = job
+        self._hold(job)
 
-    def expect_deletion(self, warmup: Warmup, job: WarmJob) -> None:
+    def expect_deletion(self, job: WarmJob) -> None:
         """A delete was accepted: the Job does not count any more, but its name is not free yet."""
-        held = self._jobs_of.get(_dataset(warmup), {})
+        held = self._jobs_of.get((job.namespace, job.dataset), {})
         if job.name in held and held[job.name].uid == job.uid:
             held[job.name] = replace(held[job.name], deleting=True)
 
@@ -128,6 +139,7 @@ class WarmupWatch(Watch):
         """The Warmup is gone."""
         self._written.pop(key, None)
         self._grounds.pop(key, None)
+        self._outside.pop(key, None)
 
     def _drop_vanished(self, held: dict[str, WarmJob]) -> None:
         """Own creates that were deleted before the watch ever showed them."""
@@ -144,6 +156,7 @@ class WarmupWatch(Watch):
         view = change.latest
         key = view.metadata.key
         if (before := self._by_key.pop(key, None)) is not None:
+            self._key_of.pop(before.uid, None)
             self._by_dataset[_dataset(before)].pop(key, None)
             self._load.subtract(shard.node_uid for shard in before.status.shards)
             if change.new is None:
@@ -151,21 +164,40 @@ class WarmupWatch(Watch):
                     self._tell("warmup", rival)
         if change.new is not None:
             warmup = self._by_key[key] = warmup_from_view(change.new)
+            self._key_of[warmup.uid] = key
             self._by_dataset[_dataset(warmup)][key] = warmup
             self._load.update(shard.node_uid for shard in warmup.status.shards)
         self._tell("warmup", key)
 
     def _on_job(self, change: Change[views.Job]) -> None:
-        view = change.latest
-        meta = view.metadata
-        dataset = (meta.namespace, meta.labels.get(names.DATASET, ""))
-        self._unseen.pop(meta.uid, None)
-        held = self._jobs_of[dataset]
+        job = job_from_view(change.latest)
+        self._unseen.pop(job.uid, None)
+        if change.old is not None:
+            before = change.old.metadata.labels.get(names.DATASET, "")
+            if change.new is None or before != job.dataset:
+                self._let_go(replace(job, dataset=before))
         if change.new is not None:
-            held[meta.name] = job_from_view(change.new)
-        elif meta.name in held and held[meta.name].uid == meta.uid:
-            del held[meta.name]
-        self._tell_dataset(dataset)
+            self._hold(job)
+        told = {*self._by_dataset.get((job.namespace, job.dataset), ()), self._key_of.get(job.owner_uid, "")}
+        for key in sorted(told - {""}):
+            self._tell("warmup", key)
+
+    def _hold(self, job: WarmJob) -> None:
+        place = (job.namespace, job.dataset)
+        self._jobs_of[place][job.name] = job
+        if job.owner_uid:
+            self._datasets_of.setdefault(job.owner_uid, set()).add(place)
+
+    def _let_go(self, job: WarmJob) -> None:
+        place = (job.namespace, job.dataset)
+        held = self._jobs_of[place]
+        if job.name in held and held[job.name].uid == job.uid:
+            del held[job.name]
+        owned = self._datasets_of.get(job.owner_uid, set())
+        if not any(other.owner_uid == job.owner_uid for other in held.values()):
+            owned.discard(place)
+        if not owned:
+            self._datasets_of.pop(job.owner_uid, None)
 
     def _on_pod(self, change: Change[views.Pod]) -> None:
         view = change.latest

@@ -1,6 +1,6 @@
 """Shards to nodes: one shard a node, or every node; a shard stays where it is, and nothing moves without a reason."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -15,7 +15,8 @@ PATIENCE = timedelta(seconds=900)  # how long missing nodes are waited for, befo
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Where each shard belongs. `homeless` shards have no node; `moved` ones leave a node that left them."""
+    """Where each shard belongs. `homeless` shards have no node; `moved` ones leave a node that left them, or that is
+    outside the placement."""
 
     homes: Mapping[int, Node]
     wanted: int  # how many shards there are to place
@@ -28,7 +29,7 @@ class Assignment:
     wake_at: datetime | None = None
 
 
-def plan_assignment(warmup: Warmup, jobs: Iterable[WarmJob], ground: Ground, load: Mapping[str, int]) -> Assignment:
+def plan_assignment(warmup: Warmup, jobs: Sequence[WarmJob], ground: Ground, load: Mapping[str, int]) -> Assignment:
     """Decide where shards go. Too few or too small nodes are a verdict, never an error.
 
     `load` is how many shards of other datasets each node holds, by uid: new shards go where there are fewest.
@@ -38,7 +39,7 @@ def plan_assignment(warmup: Warmup, jobs: Iterable[WarmJob], ground: Ground, loa
     return _spread(warmup, jobs, ground, load)
 
 
-def _spread(warmup: Warmup, jobs: Iterable[WarmJob], ground: Ground, load: Mapping[str, int]) -> Assignment:
+def _spread(warmup: Warmup, jobs: Sequence[WarmJob], ground: Ground, load: Mapping[str, int]) -> Assignment:
     spec = warmup.spec
     homes = _sticky(warmup, jobs, ground)
     taken = {node.uid for node in homes.values()}
@@ -72,18 +73,24 @@ def _spread(warmup: Warmup, jobs: Iterable[WarmJob], ground: Ground, load: Mappi
     )
 
 
-def _broadcast(warmup: Warmup, jobs: Iterable[WarmJob], ground: Ground) -> Assignment:
-    """Every node gets everything; the number of a shard is then only a place in the list."""
+def _broadcast(warmup: Warmup, jobs: Sequence[WarmJob], ground: Ground) -> Assignment:
+    """Every node gets everything; the number of a shard is then only a place in the list. Nodes outside the placement
+    keep theirs until all others are warm."""
     homes = _sticky(warmup, jobs, ground)
     taken = {node.uid for node in homes.values()}
     numbers = (number for number in range(len(homes) + len(ground.roomy)) if number not in homes)
     for node in sorted((n for n in ground.roomy if n.uid not in taken), key=lambda n: n.name):
         homes[next(numbers)] = node
-    verdict, message = _judge_room(max(1, len(ground.open)), len(homes), ground)
-    return Assignment(homes, len(homes), verdict, message)
+    leaving = {number for number, node in homes.items() if node.uid in ground.outside_uids and ground.left(node)}
+    staying = homes.keys() - leaving
+    warm = {job.shard for job in jobs if job.complete and not job.deleting}
+    moved = frozenset(leaving if staying and staying <= warm else ())
+    homes = {number: node for number, node in homes.items() if number not in moved}
+    verdict, message = _judge_room(max(1, len(ground.open)), len(staying), ground)
+    return Assignment(homes, len(homes), verdict, message, moved=moved)
 
 
-def _sticky(warmup: Warmup, jobs: Iterable[WarmJob], ground: Ground) -> dict[int, Node]:
+def _sticky(warmup: Warmup, jobs: Sequence[WarmJob], ground: Ground) -> dict[int, Node]:
     """Where shards are, as their Jobs say; without a Job, where they were last, or where a copy of them is."""
     spec, known = warmup.spec, warmup.status.shards
     homes: dict[int, Node] = {}

@@ -1,13 +1,13 @@
 """Nodes as homes of shards: which are alive, which may take a shard, and which have been away for too long."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from mooring.model.fitting.matching import untolerated
-from mooring.model.node import Node
+from mooring.model.node import Node, Taint
 from mooring.model.warmup import WarmupSpec, check_spec, least_memory
-from mooring.planning.placement import Placed, plan_placement
+from mooring.planning.placement import Placed, may_tolerate, plan_placement
 
 DEBOUNCE = timedelta(seconds=60)  # a short NotReady or cordon is not a rotation (node-rotation)
 
@@ -21,10 +21,12 @@ class Ground:
     placed: Placed
     open: tuple[Node, ...]
     roomy: tuple[Node, ...]
-    unfit_since: Mapping[str, datetime] = field(default_factory=dict)  # by uid: NotReady, cordoned or draining
+    # By uid: nodes that are NotReady, cordoned or draining, and those with shards that are outside the placement.
+    unfit_since: Mapping[str, datetime] = field(default_factory=dict)
     debounce: timedelta = DEBOUNCE
     open_uids: frozenset[str] = frozenset()
     roomy_uids: frozenset[str] = frozenset()
+    outside_uids: frozenset[str] = frozenset()  # not of the placement, however they fare
 
     def live(self, name: str, uid: str) -> Node | None:
         """The node of that name and uid, unless it has been NotReady for longer than a blink."""
@@ -34,9 +36,17 @@ class Ground:
         return node
 
     def left(self, node: Node) -> bool:
-        """Whether the node has been NotReady, cordoned or draining for longer than a blink."""
+        """Whether the node has been NotReady, cordoned, draining or outside the placement for longer than a blink."""
         since = self.unfit_since.get(node.uid)
         return since is not None and self.now - since >= self.debounce
+
+    def why_left(self, node: Node) -> str:
+        """Why shards should not stay there; empty while they may."""
+        if not self.left(node):
+            return ""
+        if node.uid in self.outside_uids and not is_unfit(node):
+            return f"its node {node.name} is outside the placement"
+        return f"its node {node.name} has been NotReady, cordoned or draining for more than a minute"
 
     def may_return(self, node: Node) -> bool:
         """Whether a shard without a Job still belongs there: the node takes it now, or may soon."""
@@ -63,8 +73,28 @@ def survey(
     chosen = () if placed.problem else tuple(node for node in nodes.values() if _may_take(node, placed))
     least = 0 if check_spec(spec) else least_memory(spec)
     roomy = tuple(node for node in chosen if node.memory_bytes >= least)
-    uids = frozenset(node.uid for node in chosen), frozenset(node.uid for node in roomy)
-    return Ground(now, nodes, placed, chosen, roomy, unfit_since, debounce, *uids)
+    return Ground(
+        now,
+        nodes,
+        placed,
+        chosen,
+        roomy,
+        unfit_since,
+        debounce,
+        open_uids=frozenset(node.uid for node in chosen),
+        roomy_uids=frozenset(node.uid for node in roomy),
+        outside_uids=frozenset(node.uid for node in nodes.values() if not placed.problem and _is_outside(node, placed)),
+    )
+
+
+def since_outside(held: Iterable[str], ground: Ground, known: Mapping[str, datetime]) -> dict[str, datetime]:
+    """Since when nodes that hold shards have been outside the placement, by uid; `known` is what was found before."""
+    return {uid: known.get(uid, ground.now) for uid in held if uid in ground.outside_uids}
+
+
+def with_outside(ground: Ground, outside: Mapping[str, datetime]) -> Ground:
+    """The ground on which those nodes are left, too."""
+    return replace(ground, unfit_since={**outside, **ground.unfit_since}) if outside else ground
 
 
 def is_unfit(node: Node) -> bool:
@@ -75,5 +105,16 @@ def is_unfit(node: Node) -> bool:
 def _may_take(node: Node, placed: Placed) -> bool:
     if node.is_system or is_unfit(node) or not placed.node_selector.items() <= node.labels.items():
         return False
-    taints = [{"key": taint.key, "value": taint.value, "effect": taint.effect} for taint in node.taints]
-    return untolerated(placed.tolerations, taints) is None
+    return not _keeps_away(node.taints, placed)
+
+
+def _is_outside(node: Node, placed: Placed) -> bool:
+    """Taints that only say how a node fares put nothing outside: they come and go, and the copy stays good."""
+    if node.is_system or not placed.node_selector.items() <= node.labels.items():
+        return True
+    return _keeps_away((taint for taint in node.taints if may_tolerate(taint)), placed)
+
+
+def _keeps_away(taints: Iterable[Taint], placed: Placed) -> bool:
+    plain = [{"key": taint.key, "value": taint.value, "effect": taint.effect} for taint in taints]
+    return untolerated(placed.tolerations, plain) is not None

@@ -66,7 +66,7 @@ def plan_warmup(snapshot: WarmupSnapshot) -> WarmupPlan:
     rewarm = compute_rewarm(warmup, assignment, ground.now)
     order = _order(warmup, assignment, rewarm)
     found = plan_stale_release(snapshot.jobs, ground, order)
-    found = _release_moved(found, assignment, warmup)
+    found = _release_moved(found, assignment, ground, order)
     open_at = _open_at(snapshot, access)
     held = _held_because(snapshot, circuit, open_at)
     creates = () if held else _plan_creates(snapshot, assignment, order)
@@ -150,24 +150,18 @@ def _order(warmup: Warmup, assignment: Assignment, rewarm: Rewarm | None) -> Ord
     return Order(warmup.uid, str(warmup.spec.generation), order_hash(warmup.spec), round_id, names)
 
 
-def _release_moved(found: Sorted, assignment: Assignment, warmup: Warmup) -> Sorted:
-    """Jobs on nodes that left, where another node is free for the shard."""
-    moved = [job for job in found.kept if job.owner_uid == warmup.uid and job.shard in assignment.moved]
-    if not moved:
-        return found
-    releases = tuple(
-        ReleaseJob(
-            job,
-            Staleness.NODE_LEFT,
-            f"its node {job.node} has been NotReady, cordoned or draining for more than a minute",
-            (f"{job.node} is not open", f"{assignment.homes[job.shard].name} is free"),
-        )
-        for job in moved
-        if job.shard is not None
-    )
-    names = {job.name for job in moved}
-    kept = tuple(job for job in found.kept if job.name not in names)
-    return Sorted((*found.stale, *releases), kept, found.skipped)
+def _release_moved(found: Sorted, assignment: Assignment, ground: Ground, order: Order) -> Sorted:
+    """Jobs on nodes that left or are outside the placement, where another node is free for the shard."""
+    releases = []
+    for job in found.kept:
+        if job.owner_uid == order.warmup_uid and job.shard in assignment.moved:
+            home, node = assignment.homes.get(job.shard), ground.nodes[job.node]
+            instead = f"{home.name} is free" if home else "every other node is warm"
+            proofs = (f"{job.node} is not open", instead)
+            releases.append(ReleaseJob(job, Staleness.NODE_LEFT, ground.why_left(node), proofs))
+    moved = {release.job.name for release in releases}
+    kept = tuple(job for job in found.kept if job.name not in moved)
+    return Sorted((*found.stale, *releases), kept, found.skipped) if releases else found
 
 
 def _jobs_of_shards(snapshot: WarmupSnapshot, order: Order) -> dict[str, WarmJob]:

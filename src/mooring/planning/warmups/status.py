@@ -41,6 +41,8 @@ def compute_shards(scene: Scene) -> tuple[ShardStatus, ...]:
 
 def _shard(scene: Scene, number: int, before: ShardStatus) -> ShardStatus:
     name = job_name(scene.warmup.spec.dataset, number)
+    if before.job not in ("", name):
+        before = ShardStatus(shard=number)  # of a dataset that this Warmup had before
     job = scene.jobs.get(name)
     copy = _copy_in_use(scene, job, before)
     if job is None:
@@ -86,7 +88,8 @@ def _judge(scene: Scene, job: WarmJob) -> tuple[ShardState, str]:
     if scene.ground.live(job.node, job.node_uid) is None:
         return ShardState.STALE, f"its node {job.node} has not been Ready for more than a minute"
     if job.complete:
-        return ShardState.DONE, ""
+        why = scene.ground.why_left(scene.ground.nodes[job.node])
+        return ShardState.DONE, f"{why}, and no other is free" if why else ""
     pod = scene.pods.get(job.uid)
     if pod is None:
         return ShardState.WAITING, "its pod is not there yet"
@@ -122,7 +125,7 @@ def compute_phase(
     counts = Counter(shard.state for shard in shards)
     ready = sum(bool(shard.warm) for shard in shards)
     told = f"{ready} of {len(shards)} shards are warm"
-    whys = sorted({shard.why for shard in shards if shard.why and shard.state != ShardState.DONE})
+    whys = sorted({shard.why for shard in shards if shard.why})
     because = f": {'; '.join(whys[:3])}" if whys else ""
     if counts[ShardState.STALE]:
         return Phase.STALE, told + because
@@ -132,7 +135,7 @@ def compute_phase(
     if counts[ShardState.FAILED]:
         return Phase.FAILED, told + because
     if shards and counts[ShardState.DONE] == len(shards) and not assignment.homeless:
-        return Phase.READY, told
+        return Phase.READY, told + because
     return (Phase.WARMING if working else Phase.PENDING), told + because if shards else assignment.message
 
 

@@ -196,3 +196,19 @@ async def test_a_full_queue_does_not_hide_an_existing_claim(world: World) -> Non
     await queued(ledger)
     again = await ledger.claims.insert_claimed(asked(idempotency_key="k", request_hash="h"), on("b"), now=NOW)
     assert again.require().id == first.id
+
+
+async def test_a_key_is_free_again_when_its_claim_never_got_a_worker(world: World) -> None:
+    ledger = await world.open()
+    failed = await claimed(ledger, "a", idempotency_key="k", request_hash="h")
+    await ledger.claims.end(failed.id, failed.epoch, EndCause.NOT_STARTED, now=after(1), reason="no mint")
+    waited = await queued(ledger, idempotency_key="k", request_hash="h", wait_seconds=9)
+    assert waited.id != failed.id
+    assert [claim.id for claim in await ledger.claims.expire_waiting(now=after(10))] == [waited.id]
+    served = await claimed(ledger, "a", idempotency_key="k", request_hash="h", retryable=True)
+    await ledger.claims.mark_running(served.id, served.epoch, now=after(11))
+    await ledger.claims.requeue(
+        served.id, served.epoch, EndCause.WORKER_LOST, now=after(12), reason="", wait_until=after(13)
+    )
+    [over] = await ledger.claims.expire_waiting(now=after(14))
+    assert (over.id, over.idempotency_key) == (served.id, "k")  # it was handed out once: a repeat is told how it ended

@@ -160,3 +160,11 @@ def test_a_claim_of_a_worker_that_died_where_it_stood_was_drained_only_with_its_
     )
     [act] = plan_claim_has_pod(snapshot)
     assert act.cause is cause
+
+
+@pytest.mark.parametrize(("seconds", "lost"), [(59, False), (60, True)])
+def test_a_pod_that_completed_keeps_its_claim_as_long_as_its_report_may_be_on_its_way(seconds, lost):
+    over = stamped(1, phase="Succeeded", ready=False, ended="its container ended", unready_since=ago(seconds))
+    running = row(ClaimState.RUNNING, running_at=ago(500), heartbeat_at=NOW)
+    acts = plan_claim_has_pod(ClaimsSnapshot(NOW, (over,), (running,), TIMEOUTS, nodes={"node-1": node()}))
+    assert [act.cause for act in acts] == ([EndCause.WORKER_LOST] if lost else [])

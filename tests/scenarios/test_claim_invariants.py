@@ -160,6 +160,22 @@ async def test_an_account_without_its_worker_is_deleted(world):
 
 
 @plays_in(harbour)
+async def test_the_account_of_a_reaped_worker_goes_with_it(world):
+    desk = world.start().mooring.desk
+    world.words.otherwise = False
+    await world.pool(warm=1, max=3, reuse="Always", serviceAccount="PerWorker", protection={"graceSeconds": 1})
+    await world.until_idle(1)
+    left = await desk.claim(POOL, Wish("acme", ttl_seconds=60))  # its holder never comes back
+
+    async def reaped() -> bool:
+        return all(pod.metadata.uid != left.pod_uid for pod in await world.pods())
+
+    await world.until(reaped, 1200, "the worker is gone")
+    accounts = await world.client.list(SERVICEACCOUNTS, NAMESPACE, label_selector=names.WORKER)
+    assert left.pod_name not in {account.metadata.name for account in accounts.items}
+
+
+@plays_in(harbour)
 async def test_a_stamp_with_an_epoch_that_the_ledger_never_issued_disarms_every_rule_that_trusts_its_rows(world):
     world.start()
     await world.pool(warm=1, max=1)

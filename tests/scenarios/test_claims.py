@@ -12,9 +12,9 @@ from mooring.ledger.faults import Fault
 from mooring.ledger.records import ClaimFilter
 from mooring.model import names
 from mooring.model.claim import ClaimState, EndCause, KeyReused, LimitReached, NewClaim, WorkerSlot
-from mooring.model.errors import InvalidInput, StaleEpoch, Unavailable
+from mooring.model.errors import Conflict, InvalidInput, StaleEpoch, Unavailable
 from mooring.model.wish import Wish
-from mooring.sandbox.faults import Answer, LoseAnswer, Rule
+from mooring.sandbox.faults import Answer, Delay, LoseAnswer, Rule
 from tests.scenarios.harbour import NAMESPACE, harbour, plays_in
 
 POOL = f"{NAMESPACE}/linux"
@@ -155,14 +155,88 @@ async def test_a_request_that_is_repeated_while_it_waits_does_not_end_the_waitin
 
 
 @plays_in(harbour)
-async def test_an_owner_over_the_limit_is_refused(world):
+async def test_a_request_that_is_repeated_with_nobody_idle_gets_what_the_first_one_gets(world):
     desk = world.start().mooring.desk
-    await world.pool(warm=3, max=4, limits={"perOwner": 1})
-    await world.until_idle(3)
+    await world.pool(warm=1, max=1, reuse="Always")
+    await world.until_idle(1)
+    holder = await desk.claim(POOL, Wish("holder"))
+    wish = Wish("acme", wait=120, idempotency_key="k")
+    first, again = asyncio.create_task(desk.claim(POOL, wish)), asyncio.create_task(desk.claim(POOL, wish))
+    await world.clock.sleep(5)
+    with pytest.raises(KeyReused):
+        await desk.claim(POOL, Wish("globex", idempotency_key="k"))
+    await desk.release(holder.id, holder.epoch)
+    served, repeated = await first, await again
+    assert served.state is repeated.state is ClaimState.RUNNING and served.id == repeated.id
+    await world.ledger.claims.end(
+        served.id, served.epoch, EndCause.WORKER_LOST, now=world.clock.now(), reason="its node burnt"
+    )
+    with pytest.raises(Conflict, match="its node burnt"):
+        await desk.claim(POOL, wish)
+
+
+@plays_in(harbour)
+async def test_a_claim_that_may_wait_waits_when_its_only_candidate_turns_out_to_be_doomed(world):
+    slow = Rule(Delay(0.3), methods=frozenset({"PATCH"}), resource="pods", nth=frozenset({1}))
+    desk = world.start(rules=[slow]).mooring.desk
+    await world.pool(warm=1, max=1, reuse="Always", protection={"graceSeconds": 1})
+    await world.until_idle(1)
+    doomed = (await world.pods())[0]
+    asked = asyncio.create_task(desk.claim(POOL, Wish("acme", wait=60)))
+    await world.clock.sleep(0.05)
+    await world.client.merge_patch(NODES, doomed.spec.node_name, {"spec": {"unschedulable": True}})
+    served = await asked
+    assert served.state is ClaimState.RUNNING and served.pod_uid != doomed.metadata.uid
+
+
+@plays_in(harbour)
+async def test_a_key_that_brought_no_worker_may_be_tried_again(world):
+    desk = world.start().mooring.desk
+    await world.pool(warm=1, max=1, reuse="Always")
+    await world.until_idle(1)
+    holder = await desk.claim(POOL, Wish("holder"))
+    wish = Wish("acme", wait=5, idempotency_key="k")
+    with pytest.raises(WaitTimedOut):
+        await desk.claim(POOL, wish)
+    await desk.release(holder.id, holder.epoch)
+    assert (await desk.claim(POOL, wish)).state is ClaimState.RUNNING
+
+
+@plays_in(harbour)
+async def test_what_was_freed_while_the_ledger_was_read_is_offered_at_once(world):
+    replica = world.start()
+    desk, claims = replica.mooring.desk, replica.ledger.claims
+    await world.pool(warm=1, max=1, reuse="Always")
+    await world.until_idle(1)
+    read_live = claims.live
+
+    async def slow_read(*asked, **named):
+        found = await read_live(*asked, **named)
+        await world.clock.sleep(0.5)
+        return found
+
+    claims.live = slow_read
+    held = await desk.claim(POOL, Wish("holder"))
+    for _ in range(20):
+        waiting = asyncio.create_task(desk.claim(POOL, Wish("acme", wait=60)))
+        await world.clock.sleep(1 + world.entropy.between(0, 5))
+        released_at = world.clock.monotonic()
+        await desk.release(held.id, held.epoch)
+        held = await waiting
+        assert world.clock.monotonic() - released_at < 1
+
+
+@pytest.mark.parametrize("idle", [1, 0], ids=["one is idle", "nobody is idle"])
+@plays_in(harbour)
+async def test_an_owner_over_the_limit_is_refused(world, idle):
+    desk = world.start().mooring.desk
+    await world.pool(warm=1 + idle, max=1 + idle, limits={"perOwner": 1})
+    await world.until_idle(1 + idle)
     await desk.claim(POOL, Wish("acme"))
     with pytest.raises(LimitReached):
         await desk.claim(POOL, Wish("acme"))
-    await desk.claim(POOL, Wish("globex"))
+    if idle:
+        await desk.claim(POOL, Wish("globex"))
 
 
 @plays_in(harbour)

@@ -9,6 +9,7 @@ answer on one side, the taint, the evictions and what the watches tell of them o
 import asyncio
 import os
 from collections import Counter
+from collections.abc import Awaitable, Callable
 
 from mooring.control.claiming.desk import NoIdleWorker
 from mooring.control.claiming.handover import NoWorker
@@ -26,6 +27,7 @@ POOL = f"{NAMESPACE}/linux"
 ROUNDS = int(os.environ.get("MOORING_INTERLEAVINGS", "100"))
 ROUNDS_A_WORLD = 50
 LONGEST_SECONDS = 0.05
+PlayRound = Callable[[Harbour, Replica], Awaitable[str]]
 
 
 async def claim_one(world: Harbour, control: Replica) -> Claim | None:
@@ -73,6 +75,26 @@ async def play_round(world: Harbour, control: Replica) -> str:
     return outcome
 
 
+async def play_shared_round(world: Harbour, control: Replica) -> str:
+    """A session runs already where the claim and the drain meet; answers what became of the claim."""
+    desk = control.mooring.desk
+    sessions = [await desk.claim(POOL, Wish("globex", ttl_seconds=3600)) for _ in range(2)]
+    await world.clock.sleep(3)
+    first = await _read(world, sessions[0])
+    assert first is not None
+    claim, _ = await asyncio.gather(claim_one(world, control), drain_for_a_while(world, first.spec.node_name))
+    for session in sessions:
+        pod = await _read(world, session)
+        assert pod is not None and not pod.terminating, "a session was ended because a neighbour came or went"
+        assert _is_protected(pod), "a session lost its protection to a neighbour"
+    for held in (*sessions, claim):
+        if held is not None:
+            await desk.release(held.id, held.epoch)
+    await world.client.merge_patch(NODES, first.spec.node_name, {"spec": {"taints": None}})
+    await _settle(world, control)
+    return "refused" if claim is None else "moved" if claim.previous_epoch is not None else "served"
+
+
 async def _settle(world: Harbour, control: Replica) -> None:
     async def calm() -> bool:
         idle = [pod for pod in world.watch.cache.values() if pod.ready and not pod.terminating]
@@ -95,7 +117,7 @@ def _is_protected(pod: Pod) -> bool:
     return meta.labels.get(names.BUSY) == "true" and meta.annotations.get(names.DO_NOT_DISRUPT) == "true"
 
 
-def _play_world(seed: int, rounds: int) -> Counter[str]:
+def _play_world(seed: int, rounds: int, play_one: PlayRound, **spec: object) -> Counter[str]:
     async def scenario() -> Counter[str]:
         async with harbour(seed, nodes=2) as world:
             slow = [
@@ -103,10 +125,10 @@ def _play_world(seed: int, rounds: int) -> Counter[str]:
                 Rule(LagEvents(0.02), resource="nodes", watch=True),
             ]
             control = world.start(rules=slow)
-            await world.pool(warm=2, max=6, reuse="Always", protection={"graceSeconds": 1})
+            await world.pool(warm=2, reuse="Always", protection={"graceSeconds": 1}, **spec)
             await world.until_idle(2)
             await world.clock.sleep(2)
-            return Counter([await play_round(world, control) for _ in range(rounds)])
+            return Counter([await play_one(world, control) for _ in range(rounds)])
 
     return play(scenario, seed)
 
@@ -114,7 +136,15 @@ def _play_world(seed: int, rounds: int) -> Counter[str]:
 def test_a_claim_during_a_drain_is_protected_or_not_handed_out():
     outcomes: Counter[str] = Counter()
     for seed in range(max(1, ROUNDS // ROUNDS_A_WORLD)):
-        outcomes += _play_world(seed + 1, min(ROUNDS, ROUNDS_A_WORLD))
+        outcomes += _play_world(seed + 1, min(ROUNDS, ROUNDS_A_WORLD), play_round, max=6)
     assert sum(outcomes.values()) >= ROUNDS
     assert all(outcomes[one] for one in ("protected there", "elsewhere")), outcomes
     assert outcomes["moved"] + outcomes["refused"], outcomes
+
+
+def test_sessions_on_a_shared_worker_survive_a_claim_and_a_drain_that_meet_there():
+    outcomes: Counter[str] = Counter()
+    for seed in range(max(1, ROUNDS // ROUNDS_A_WORLD)):
+        outcomes += _play_world(seed + 1, min(ROUNDS, ROUNDS_A_WORLD), play_shared_round, max=2, slots=4)
+    assert sum(outcomes.values()) >= ROUNDS
+    assert outcomes["served"] and outcomes["moved"] + outcomes["refused"], outcomes

@@ -1,6 +1,7 @@
 """Carrying out what the claim invariants ask for: an audit row first, then the act, fenced on what was seen."""
 
 from mooring.clock import Clock
+from mooring.control.accounts import delete_account
 from mooring.control.auditing import DONE, Auditor, Result
 from mooring.control.claiming.ending import Ending
 from mooring.control.claiming.stamping import Stamper
@@ -64,7 +65,8 @@ class Remedies:
         await self._client.delete(
             PODS, worker.name, worker.namespace, uid=worker.uid, resource_version=worker.resource_version
         )
-        return DONE  # its ServiceAccount, if it has one of its own, follows by `account-has-pod`
+        await delete_account(self._client, worker.namespace, worker.name)
+        return DONE
 
     async def _lose(self, claim: Claim, cause: EndCause, reason: str) -> Result:
         claims, now = self._ledger.claims, self._clock.now()

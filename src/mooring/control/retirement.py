@@ -4,22 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-import structlog
-
 from mooring.clock import Clock
+from mooring.control.accounts import delete_account
 from mooring.control.auditing import DONE, Auditor, Result
 from mooring.control.metrics import RAILS_HELD, WORKERS_RETIRED
 from mooring.control.overlay import Overlay
-from mooring.control.translation import is_worker_account
 from mooring.kube.client import KubeClient
-from mooring.kube.errors import KubeError
-from mooring.kube.resources import PODS, SERVICEACCOUNTS
+from mooring.kube.resources import PODS
 from mooring.model.audit import AuditOutcome, Subject
 from mooring.model.pool import Pool
 from mooring.planning.actions import RetireWorker, earliest
 from mooring.planning.rails import CAP_PER_TICK, CONFIRM_SECONDS, apply_rails
-
-log = structlog.get_logger()
 
 
 @dataclass(slots=True)
@@ -76,7 +71,7 @@ class WorkerRetirement:
             self._overlay.deleted(pool.key, worker.uid, 0, self._clock.monotonic())
             WORKERS_RETIRED.labels(pool.key, act.invariant).inc()
             if pool.spec.service_account == "PerWorker":
-                await self._delete_account(worker.namespace, worker.name)
+                await delete_account(self._client, worker.namespace, worker.name)
             return DONE
 
         outcome = await self._auditor.carry_out(
@@ -88,15 +83,3 @@ class WorkerRetirement:
             evidence=act.evidence,
         )
         return outcome is AuditOutcome.DONE
-
-    async def _delete_account(self, namespace: str, name: str) -> None:
-        """Its pod is going; what fails here is found by `account-has-pod`."""
-        try:
-            account = await self._client.get(SERVICEACCOUNTS, name, namespace)
-            if is_worker_account(account):
-                fence = account.metadata
-                await self._client.delete(
-                    SERVICEACCOUNTS, name, namespace, uid=fence.uid, resource_version=fence.resource_version
-                )
-        except KubeError as error:
-            log.info("service account left for the reaper", name=name, namespace=namespace, error=error.message)

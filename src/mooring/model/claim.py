@@ -301,6 +301,11 @@ def _is_at(claim: Claim, where: WorkerSlot) -> bool:
     return claim.pod_uid == where.pod_uid and claim.slot == where.slot
 
 
+def frees_key(claim: Claim, cause: EndCause) -> bool:
+    """Whether its idempotency key may be used again: no worker was handed out, so a repeat is a new try."""
+    return claim.running_at is None and cause in (EndCause.NOT_STARTED, EndCause.WAIT_OVER)
+
+
 def judge_repeat(new: NewClaim, found: Claim) -> Admission:
     """The claim made by what looks like an earlier copy of this request: is it one?"""
     same = found.id == new.id or found.request_hash == new.request_hash

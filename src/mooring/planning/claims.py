@@ -173,7 +173,7 @@ def plan_claim_has_pod(snapshot: ClaimsSnapshot) -> list[Act]:
 def _lose_with(worker: Worker, claim: Claim, snapshot: ClaimsSnapshot) -> list[Act]:
     """The claim of a worker that is there and dead."""
     node = snapshot.nodes.get(worker.node)
-    proofs = prove_lost(worker, node, snapshot.unhealthy.get(worker.uid))
+    proofs = prove_lost(worker, node, snapshot.unhealthy.get(worker.uid)) or _prove_over(worker, snapshot)
     if proofs is None:
         return []
     drained = worker.terminating_since is not None and node is not None and bool(node.draining_because)
@@ -192,6 +192,14 @@ def _lose_with(worker: Worker, claim: Claim, snapshot: ClaimsSnapshot) -> list[A
             facts={"pod": worker.name, "uid": worker.uid, "node": worker.node, "retryable": claim.retryable},
         )
     ]
+
+
+def _prove_over(worker: Worker, snapshot: ClaimsSnapshot) -> tuple[str, str] | None:
+    """Its program ended well. What it did may still be on its way to us, so this counts after a while only."""
+    over = worker.phase == "Succeeded" and worker.ended and worker.terminating_since is None
+    if not over or _age(snapshot.now, worker.unready_since) < snapshot.timeouts.worker_word:
+        return None
+    return "its pod has completed, and a completed pod never runs again", worker.ended
 
 
 def plan_claim_progresses(snapshot: ClaimsSnapshot) -> list[Act]:

@@ -13,7 +13,16 @@ from mooring.control.claiming.handover import Handover, NoWorker
 from mooring.control.claiming.ready import ReadyIndex
 from mooring.control.fleet import Fleet
 from mooring.ledger.port import Ledger
-from mooring.model.claim import AdmissionVerdict, Claim, ClaimState, EndCause, NewClaim, Verdict
+from mooring.model.claim import (
+    Admission,
+    AdmissionVerdict,
+    Claim,
+    ClaimState,
+    EndCause,
+    NewClaim,
+    Verdict,
+    judge_repeat,
+)
 from mooring.model.errors import Conflict, NotFound, Refused, StaleEpoch, Unavailable
 from mooring.model.evidence import clean_reason
 from mooring.model.pool import Pool, find_problems
@@ -108,6 +117,7 @@ class ClaimDesk:
         if claim is not None:
             return claim
         if wish.wait <= 0:
+            await self._refuse_over_limit(pool, wish.owner)
             raise NoIdleWorker(
                 f"no worker of {pool_key} is idle", fix="ask with 'wait', or raise the pool's warm or max"
             )
@@ -134,10 +144,10 @@ class ClaimDesk:
                     try:
                         return await self._handover.complete(pool, admission.claim, place)
                     except NoWorker as none:
-                        await self._ending.end(none.claim.id, none.claim.epoch, EndCause.NOT_STARTED, none.message)
-                        raise
+                        await self._do_without(none, wait_seconds)
                     except StaleEpoch:
-                        return await self._follow(pool, admission.claim, wait_seconds)  # it was taken up elsewhere
+                        pass  # it was taken up elsewhere
+                    return await self._follow(pool, admission.claim, wait_seconds)
                 case AdmissionVerdict.SLOT_TAKEN:
                     self._ready.concede(place)
                     continue
@@ -152,9 +162,13 @@ class ClaimDesk:
         if new.idempotency_key is None:
             return None
         found = await self._ledger.claims.find_by_key(pool.namespace, pool.name, new.idempotency_key)
-        if found is None or found.request_hash != new.request_hash:
-            return None
-        return await self._follow(pool, found, wait_seconds) if found.state is ClaimState.CLAIMED else found
+        return await self._follow(pool, judge_repeat(new, found).require(), wait_seconds) if found else None
+
+    async def _refuse_over_limit(self, pool: Pool, owner: str) -> None:
+        """Who may not have one anyway is told so, idle workers or not."""
+        limit = pool.spec.limits.per_owner
+        if limit is not None and await self._ledger.claims.count_open(pool.namespace, pool.name, owner) >= limit:
+            Admission(AdmissionVerdict.LIMIT_REACHED).require()
 
     async def _follow(self, pool: Pool, claim: Claim, seconds: float) -> Claim:
         """Until the claim runs or ends, for so many seconds; then as it is. One that nobody completes is taken up."""

@@ -3,13 +3,14 @@
 import structlog
 
 from mooring.clock import Clock
+from mooring.control.accounts import delete_account
 from mooring.control.auditing import DONE, Auditor, Result
 from mooring.control.claiming.ready import ReadyIndex
 from mooring.control.claiming.stamping import Stamper
 from mooring.control.fleet import Fleet
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import KubeError, ObjectConflict, ObjectNotFound
-from mooring.kube.resources import PODS, SERVICEACCOUNTS
+from mooring.kube.resources import PODS
 from mooring.kube.views import Pod
 from mooring.ledger.port import Ledger
 from mooring.model import names
@@ -99,6 +100,11 @@ class Ending:
         pool = self._fleet.pool(f"{claim.namespace}/{claim.pool}")
         return pool is not None and pool.spec.reuse == "Always"
 
+    def _is_alone(self, claim: Claim) -> bool:
+        """Whether it cannot have neighbours, not even such as lost their rows."""
+        pool = self._fleet.pool(f"{claim.namespace}/{claim.pool}")
+        return pool is not None and pool.spec.slots == 1
+
     async def _let_go(self, claim: Claim, *, keep: bool) -> None:
         """The worker's side. A worker that others still use is left alone."""
         if claim.pod_uid is None or claim.pod_name is None or claim.slot is None:
@@ -122,8 +128,10 @@ class Ending:
         worker, pool = self._fleet.worker(pool_key, claim.pod_uid or ""), self._fleet.pool(pool_key)
         if worker is None or pool is None or worker.stamp is None or worker.stamp.epoch != claim.epoch:
             return False
-        # With one slot the stamp that the pod's version is fenced on is all there is; others may share more.
-        if pool.spec.slots > 1 and await self._is_shared(claim, worker.uid):
+        # With one slot the stamp that the pod's version is fenced on is all there is; others may share more. That there
+        # were more until the pool was edited is known from who else is there.
+        several = pool.spec.slots > 1 or self._ready.others(worker.uid, claim.slot)
+        if several and await self._is_shared(claim, worker.uid):
             return True
         return await self._stamper.unstamp_as_seen(worker)
 
@@ -136,9 +144,11 @@ class Ending:
         if await self._is_shared(claim, pod.metadata.uid):
             return
         epoch = pod.metadata.annotations.get(names.EPOCH, "")
-        if keep and epoch.isdigit():
+        if not epoch.isdigit():
+            return
+        if keep:
             await self._stamper.unstamp(claim.namespace, pod.metadata.name, pod.metadata.uid, int(epoch))
-        elif not keep and epoch == str(claim.epoch) and not pod.terminating:
+        elif not pod.terminating and (self._ready.armed or self._is_alone(claim)):
             await self._delete(claim, pod)
 
     async def _delete(self, claim: Claim, pod: Pod) -> None:
@@ -154,8 +164,10 @@ class Ending:
         )
 
     async def _delete_while_ours(self, claim: Claim, pod: Pod) -> Result:
-        """The guard and the kubelet write the pod too: that changes its version, but not whose it was."""
-        told = ""
+        """The guard and the kubelet write the pod too: that changes its version, but not whose it was.
+
+        Its stamp may be that of a session that ended before this one, on another of its slots."""
+        told, stamp = "", pod.metadata.annotations.get(names.EPOCH)
         for _ in range(_ATTEMPTS):
             meta = pod.metadata
             try:
@@ -165,27 +177,20 @@ class Ending:
             except ObjectConflict as conflict:
                 told = conflict.message
             else:
-                await self._delete_account(pod)
+                if pod.spec.service_account_name == meta.name:
+                    await delete_account(self._client, meta.namespace, meta.name)
                 return DONE
             pod = await self._client.get(PODS, meta.name, meta.namespace)
-            if because := await self._why_not_ours(claim, pod):
+            if because := await self._why_not_ours(claim, pod, stamp):
                 return AuditOutcome.SKIPPED, because
         return AuditOutcome.SKIPPED, told
 
-    async def _why_not_ours(self, claim: Claim, pod: Pod) -> str:
+    async def _why_not_ours(self, claim: Claim, pod: Pod, stamp: str | None) -> str:
         if pod.metadata.uid != claim.pod_uid:
             return "it is another pod by now"
-        if pod.metadata.annotations.get(names.EPOCH) != str(claim.epoch):
+        if pod.metadata.annotations.get(names.EPOCH) != stamp:
             return "it carries another stamp by now"
         return "another claim holds it by now" if await self._is_shared(claim, pod.metadata.uid) else ""
-
-    async def _delete_account(self, pod: Pod) -> None:
-        if pod.spec.service_account_name != pod.metadata.name:
-            return
-        account = await self._client.get(SERVICEACCOUNTS, pod.metadata.name, pod.metadata.namespace)
-        await self._client.delete(
-            SERVICEACCOUNTS, account.metadata.name, account.metadata.namespace, uid=account.metadata.uid
-        )
 
 
 def _refused(outcome: Outcome) -> Result:

@@ -123,7 +123,7 @@ class Handover:
                     return claim, place
                 log.info("worker passed over", claim=claim.id, worker=worker.name, because=stamped.value)
                 if stamped is Stamped.DOOMED:
-                    await self._stamper.unstamp(worker.namespace, worker.name, worker.uid, claim.epoch)
+                    await self._ending.withdraw(claim)  # not the shield of others who work there
             except KubeError as error:
                 await self._fail(claim, place, error.message)
                 raise

@@ -4,10 +4,11 @@ Least loaded first; among equals the one that has been free for longest.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from mooring.control.fleet import Fleet
+from mooring.ledger.records import LiveClaims
 from mooring.model.claim import Claim
 from mooring.model.worker import Worker
 
@@ -60,6 +61,8 @@ class ReadyIndex:
         self._pools: dict[str, _Pool] = defaultdict(_Pool)
         self._occupied: dict[str, dict[int, str]] = defaultdict(dict)  # pod uid -> slot -> claim id ("" is in flight)
         self._listeners: list[Callable[[str], None]] = []
+        self._touched: set[tuple[str, int]] = set()  # slots that changed hands here since the ledger was last asked
+        self._armed = True
 
     def idle(self, pool_key: str) -> int:
         """How many workers are usable and nobody's."""
@@ -77,7 +80,7 @@ class ReadyIndex:
             if slot is None or not self._usable(worker):
                 pool.drop(worker.uid)
                 continue
-            self._occupied[worker.uid][slot] = ""
+            self._occupy(worker.uid, slot, "")
             self._file(pool_key, worker)
             return Place(pool_key, worker, slot)
         return None
@@ -90,7 +93,16 @@ class ReadyIndex:
 
     def hold(self, place: Place, claim_id: str) -> None:
         """The slot belongs to a claim."""
-        self._occupied[place.worker.uid][place.slot] = claim_id
+        self._occupy(place.worker.uid, place.slot, claim_id)
+
+    def others(self, uid: str, slot: int | None) -> bool:
+        """Whether another slot of the worker is held, as far as we know."""
+        return any(held != slot for held in self._occupied.get(uid, {}))
+
+    @property
+    def armed(self) -> bool:
+        """Whether the ledger's rows were complete when it was last read."""
+        return self._armed
 
     def concede(self, place: Place) -> None:
         """Another replica has the slot, as far as we know: until `learn` reads the ledger again."""
@@ -99,6 +111,7 @@ class ReadyIndex:
     def free(self, pool_key: str, uid: str, slot: int) -> None:
         """The slot is free again, as far as we know."""
         self._occupied.get(uid, {}).pop(slot, None)
+        self._touched.add((uid, slot))
         worker = self._fleet.worker(pool_key, uid)
         if worker is not None:
             self._file(pool_key, worker)
@@ -112,8 +125,9 @@ class ReadyIndex:
             return
         if worker.stamp is None and uid in self._occupied:
             # Nobody's any more, whoever released it. Slots in flight here stay; the ledger decides the rest.
-            in_flight = {slot: claim for slot, claim in self._occupied[uid].items() if claim == ""}
-            self._occupied[uid] = in_flight
+            before = self._occupied[uid]
+            self._occupied[uid] = {slot: claim for slot, claim in before.items() if claim == ""}
+            self._touched.update((uid, slot) for slot in before)
         self._file(pool_key, worker)
 
     def refresh(self, pool_key: str) -> None:
@@ -126,20 +140,31 @@ class ReadyIndex:
         for worker in sorted(present.values(), key=lambda worker: worker.ready_since or worker.created_at):
             self._file(pool_key, worker)
 
-    def learn(self, claims: Iterable[Claim]) -> None:
-        """What the ledger says is held, by any replica; slots in flight here are left alone."""
+    def ask(self) -> None:
+        """The ledger is about to be read: what changes hands from now on is newer than what comes back."""
+        self._touched.clear()
+
+    def learn(self, live: LiveClaims) -> None:
+        """What the ledger says is held, by any replica. What changed here since `ask` we know better."""
         held: dict[str, dict[int, str]] = defaultdict(dict)
-        for claim in claims:
-            if claim.pod_uid is not None and claim.slot is not None:
-                held[claim.pod_uid][claim.slot] = claim.id
+        for claim in live.claims:
+            uid, slot = claim.pod_uid, claim.slot
+            if uid is not None and slot is not None and (uid, slot) not in self._touched:
+                held[uid][slot] = claim.id
         for uid, slots in self._occupied.items():
-            if in_flight := {slot: claim for slot, claim in slots.items() if claim == ""}:
-                held[uid].update(in_flight)
+            known = {slot: claim for slot, claim in slots.items() if claim == "" or (uid, slot) in self._touched}
+            if known:
+                held[uid].update(known)
         before, self._occupied = self._occupied, held
+        rearmed, self._armed = live.armed != self._armed, live.armed
         for pool_key, workers in self._fleet.worker_pools.items():
-            for uid in (before.keys() | held.keys()) & workers.keys():
-                if before.get(uid) != held.get(uid):
+            for uid in workers.keys() if rearmed else (before.keys() | held.keys()) & workers.keys():
+                if rearmed or before.get(uid) != held.get(uid):
                     self._file(pool_key, workers[uid])
+
+    def _occupy(self, uid: str, slot: int, claim_id: str) -> None:
+        self._occupied[uid][slot] = claim_id
+        self._touched.add((uid, slot))
 
     def _file(self, pool_key: str, worker: Worker) -> None:
         pool = self._pools[pool_key]
@@ -158,8 +183,8 @@ class ReadyIndex:
         if definition is None or definition.terminating or definition.uid != worker.pool_uid:
             return None
         taken = self._occupied.get(worker.uid, {})
-        # With one slot the stamp on the pod counts too: it may be of a claim that only another replica knows.
-        if definition.spec.slots == 1 and worker.stamp is not None:
+        # A stamp counts too: it may be of a claim that only another replica knows, or of one whose row is lost.
+        if worker.stamp is not None and (definition.spec.slots == 1 or not taken or not self._armed):
             return None
         return next((slot for slot in range(definition.spec.slots) if slot not in taken), None)
 

@@ -76,8 +76,8 @@ class Waiting:
     async def _refresh(self) -> None:
         """Read the truth now and then: what others hold, who waits, whose wait is over."""
         try:
-            live = await self._ledger.claims.live()
-            self._ready.learn(live.claims)
+            self._ready.ask()
+            self._ready.learn(await self._ledger.claims.live())
             for ended in await self._ledger.claims.expire_waiting(now=self._clock.now()):
                 self._bells.ring(ended.id)
             for count in await self._ledger.claims.count_by_pool():

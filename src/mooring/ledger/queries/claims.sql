@@ -129,7 +129,9 @@ RETURNING {claim}
 -- name: end
 -- Always one row, empty when nothing changed.
 WITH changed AS (
-    UPDATE claims SET state = $3, ended_at = $4, reason = $5, cause = $6, payload = NULL
+    UPDATE claims SET state = $3, ended_at = $4, reason = $5, cause = $6, payload = NULL,
+        idempotency_key = CASE WHEN running_at IS NULL AND $6 IN ('not_started', 'wait_over') THEN NULL
+            ELSE idempotency_key END
     WHERE id = $1 AND epoch = $2 AND state IN ('queued', 'claimed', 'running')
     RETURNING {claim}
 )
@@ -148,7 +150,8 @@ SELECT {claim}, pg_notify('mooring_claim', id) FROM changed
 
 -- name: expire_waiting
 WITH changed AS (
-    UPDATE claims SET state = 'expired', ended_at = $1, reason = $3, cause = 'wait_over', payload = NULL
+    UPDATE claims SET state = 'expired', ended_at = $1, reason = $3, cause = 'wait_over', payload = NULL,
+        idempotency_key = CASE WHEN running_at IS NOT NULL THEN idempotency_key END
     WHERE id IN (
         SELECT id FROM claims WHERE state = 'queued' AND wait_until <= $1
         ORDER BY ticket LIMIT $2

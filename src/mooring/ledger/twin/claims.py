@@ -21,6 +21,7 @@ from mooring.model.claim import (
     Outcome,
     Verdict,
     WorkerSlot,
+    frees_key,
     judge_bind,
     judge_heartbeat,
     judge_repeat,
@@ -279,8 +280,12 @@ class MemoryClaims:
     def _end(self, store: MemoryStore, claim: Claim, cause: EndCause, now: datetime, reason: str) -> Claim:
         if claim.queued_at or cause.state is not ClaimState.RELEASED:
             store.notify(Channel.CLAIM, claim.id)
+        key = None if frees_key(claim, cause) else claim.idempotency_key
         return self._put(
-            store, replace(claim, state=cause.state, ended_at=now, reason=reason, cause=cause, payload=None)
+            store,
+            replace(
+                claim, state=cause.state, ended_at=now, reason=reason, cause=cause, payload=None, idempotency_key=key
+            ),
         )
 
 

@@ -84,7 +84,7 @@ def test_a_pool_may_be_called_by_its_name_alone(up: Up):
         (("workers", "--pool", "runners/linus", "--watch"), "pool 'runners/linus'", "did you mean 'runners/linux'?"),
         (("workers", "--node", "work-001"), "node 'work-001'", "did you mean 'work-01'?"),
         (("claims", "--pool", "runners/linus"), "pool 'runners/linus'", "did you mean 'runners/linux'?"),
-        (("services", "harbour/tide"), "service harbour/tide", "did you mean 'harbour/tides'?"),
+        (("services", "harbour/tide"), "service 'harbour/tide'", "did you mean 'harbour/tides'?"),
     ],
 )
 def test_of_what_is_not_there_no_empty_list_is_shown(up: Up, asked: tuple[str, ...], missing: str, meant: str):

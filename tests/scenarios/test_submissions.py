@@ -2,14 +2,15 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from mooring.kube.errors import ObjectNotFound
 from mooring.kube.resources import CONFIGMAPS, JOBS, RESOURCEQUOTAS, SUBMISSIONS, WARMUPS
 from mooring.kube.views import Submission
 from mooring.model.errors import Conflict, InvalidInput
-from mooring.model.names import STEP
-from mooring.model.submission import Cancel, KeyReused, job_name, scripts_name
+from mooring.model.names import STEP, SUBMISSION
+from mooring.model.submission import Cancel, KeyReused, job_name, name_for, scripts_name
 from mooring.sandbox.actors.runtime.script import Script
 from mooring.sandbox.faults import Answer, LoseAnswer, Rule
 from tests.scenarios.harbour import NAMESPACE, Harbour, harbour, play, plays_in
@@ -153,6 +154,55 @@ async def test_the_scripts_of_a_submission_are_made_again_when_somebody_deletes_
     await until_phase(world, "Succeeded")
     again = await world.client.get(CONFIGMAPS, scripts_name("night-1"), NAMESPACE)
     assert again.data == {"split.py": "print('$(HOME)')\n"}
+
+
+EDITS: dict[str, Any] = {
+    "another text": {"data": {"split.py": "rm -r /"}},
+    "one more file": {"data": {"more.py": "x"}},
+    "a file less": {"data": {"split.py": None}},
+    "another text, without its label": {"data": {"split.py": "x"}, "metadata": {"labels": {SUBMISSION: None}}},
+    "its label alone": {"metadata": {"labels": {SUBMISSION: None}}},
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS.keys())
+def test_the_scripts_of_a_submission_are_set_right_when_somebody_edits_them(edit: Any):
+    def script(run: Any) -> Script | None:
+        return Script(run_seconds=30) if run.pod["metadata"]["labels"].get(STEP) == "setup" else None
+
+    async def scenario() -> None:
+        async with harbour(scripts=script) as world:
+            replica = world.start()
+            await submit(replica, spec(scripts={"split.py": "print(1)", "merge.py": "print(2)"}))
+            await until_phase(world, "Running")
+            name = scripts_name("night-1")
+            before = await world.client.get(CONFIGMAPS, name, NAMESPACE)
+            await world.client.merge_patch(CONFIGMAPS, name, edit, NAMESPACE)
+            await world.clock.sleep(6)
+            after = await world.client.get(CONFIGMAPS, name, NAMESPACE)
+            assert after.data == {"split.py": "print(1)", "merge.py": "print(2)"}
+            assert after.metadata.uid == before.metadata.uid and SUBMISSION in after.metadata.labels
+            done = await until_phase(world, "Succeeded")
+            assert gate_of(done, "scripts").state == "ok"
+
+    play(scenario)
+
+
+@plays_in(harbour)
+async def test_a_key_stays_with_the_submission_that_used_it_also_after_its_end(world):
+    world.start()
+    body = {"spec": msgspec.to_builtins(spec())}
+    await world.client.create(SUBMISSIONS, {**body, "metadata": {"name": "by-hand"}}, NAMESPACE)
+
+    async def ended() -> bool:
+        return (await _by_hand(world)).status.phase == "Succeeded"
+
+    await until(world, ended, 120)
+    await world.client.create(SUBMISSIONS, {**body, "metadata": {"name": name_for("night-1")}}, NAMESPACE)
+    refused = await until_phase(world, "Refused", within=30)
+    gate = gate_of(refused, "key")
+    assert gate.message == "the key 'night-1' belongs to the submission by-hand, which is Succeeded"
+    assert "another key" in gate.fix and len(await jobs(world)) == 4
 
 
 @plays_in(harbour)

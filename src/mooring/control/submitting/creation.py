@@ -2,6 +2,9 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
+
+import structlog
 
 from mooring.clock import Clock, Entropy
 from mooring.control.fleet import Fleet
@@ -10,14 +13,18 @@ from mooring.control.submitting.inheritance import Inherited
 from mooring.control.submitting.manifests import job_manifest, scripts_manifest
 from mooring.control.submitting.seeing import is_own
 from mooring.control.submitting.watch import SubmissionWatch
-from mooring.control.submitting.writing import REFUSALS, Creator
+from mooring.control.submitting.writing import REFUSALS, Creator, InTheWay
 from mooring.kube.client import KubeClient
+from mooring.kube.errors import ObjectInvalid
 from mooring.kube.resources import CONFIGMAPS, JOBS
-from mooring.kube.views import OwnerReference, Submission
+from mooring.kube.views import ConfigMap, OwnerReference, Submission
+from mooring.model import names
 from mooring.model.errors import MooringError
 from mooring.model.evidence import clean_line
 from mooring.model.submission import scripts_name
 from mooring.planning.submissions.steps import CreateJob
+
+log = structlog.get_logger()
 
 SIDE_BY_SIDE = 32
 
@@ -28,6 +35,7 @@ class JobCreation:
     def __init__(
         self, client: KubeClient, fleet: Fleet, watch: SubmissionWatch, clock: Clock, entropy: Entropy
     ) -> None:
+        self._client = client
         self._fleet = fleet
         self._watch = watch
         self._creator = Creator(client, clock, entropy)
@@ -76,19 +84,34 @@ class JobCreation:
         self._made.setdefault(view.metadata.uid, {})[create.step.name] = int(job.metadata.resource_version)
 
     async def keep_scripts(self, view: Submission) -> None:
-        """The submission's own ConfigMap is there; when somebody deleted it, it is made again."""
+        """The submission's own ConfigMap is there as it was made, whatever somebody deleted or edited."""
         if not view.spec.scripts:
             return
         name, namespace = scripts_name(view.spec.key), view.metadata.namespace
         held = self._watch.config_map(namespace, name)
-        if held is not None and not held.terminating and _owned(view, held.metadata.owner_references):
-            return
-        await self._creator.create(
-            CONFIGMAPS,
-            scripts_manifest(view),
-            namespace,
-            lambda found: _owned(view, found.metadata.owner_references),
-        )
+        if held is None or held.terminating or not _owned(view, held.metadata.owner_references):
+            held, _ = await self._creator.create(
+                CONFIGMAPS,
+                scripts_manifest(view),
+                namespace,
+                lambda found: _owned(view, found.metadata.owner_references),
+            )
+        labelled = held.metadata.labels.get(names.SUBMISSION) == view.metadata.name
+        if held.data != view.spec.scripts or not labelled:
+            await self._set_right(view, held)
+
+    async def _set_right(self, view: Submission, held: ConfigMap) -> None:
+        """Unless it changed again since it was read: then the next look decides."""
+        meta, wanted = held.metadata, view.spec.scripts
+        patch: dict[str, Any] = {
+            "metadata": {"resourceVersion": meta.resource_version, "labels": {names.SUBMISSION: view.metadata.name}},
+            "data": {**dict.fromkeys(held.data.keys() - wanted.keys()), **wanted},
+        }
+        log.warning("edited scripts are set right", submission=view.metadata.key, config_map=meta.name)
+        try:
+            await self._client.merge_patch(CONFIGMAPS, meta.name, patch, meta.namespace)
+        except ObjectInvalid as error:  # somebody made it immutable as well
+            raise InTheWay(held, CONFIGMAPS.kind) from error
 
 
 def _owned(view: Submission, owners: Sequence[OwnerReference]) -> bool:

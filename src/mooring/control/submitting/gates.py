@@ -13,7 +13,7 @@ from mooring.kube.resources import CONFIGMAPS, DEPLOYMENTS, JOBS, PODS, RESOURCE
 from mooring.kube.views import Submission
 from mooring.model.node import Node
 from mooring.model.pool import Placement
-from mooring.model.submission import STARTED, Step, SubmissionSpec, name_for, steps_of
+from mooring.model.submission import ENDED, STARTED, Phase, Step, SubmissionSpec, name_for, steps_of
 from mooring.model.submission_checks import check_submission
 from mooring.planning.fit import UNREAD, preflight
 from mooring.planning.submissions.gates import WARM, Findings, Quota, Site
@@ -134,7 +134,7 @@ class GateReader:
         return tuple(Quota(one.metadata.name, one.status.hard or one.spec.hard, one.status.used) for one in found)
 
     def _key_holder(self, view: Submission) -> str:
-        """Another submission under this key that came first, or runs already."""
+        """Another submission under this key that came first, runs already or has ended: its Jobs have the names."""
         meta = view.metadata
         for other in self._watch.submissions:
             same = other.metadata.namespace == meta.namespace and other.spec.key == view.spec.key
@@ -142,7 +142,7 @@ class GateReader:
                 continue
             theirs, ours = _precedence(other), _precedence(view)
             if theirs < ours:
-                return other.metadata.name
+                return f"{other.metadata.name}, which is {other.status.phase or Phase.PENDING}"
         return ""
 
 
@@ -178,6 +178,6 @@ def _usable(node: Node) -> bool:
 def _precedence(view: Submission) -> tuple[bool, bool, str, str]:
     """Who has a key: one that has begun, then the one that is named after it, then the older one."""
     created = view.metadata.creation_timestamp
-    begun = view.status.phase in STARTED
+    begun = view.status.phase in STARTED | ENDED
     named = view.metadata.name == name_for(view.spec.key)
     return (not begun, not named, created.isoformat() if created else "", view.metadata.uid)

@@ -46,7 +46,7 @@ class Findings:
     inheritance: str | None = ""  # what is wrong with the Deployment to copy from
     not_inherited: tuple[str, ...] = ()  # Secrets that the Deployment takes as a whole
     refusal: str | None = ""  # what the API server says against the Jobs
-    key_holder: str = ""  # another submission that has this key
+    key_holder: str = ""  # another submission that has this key, and how it stands
     strangers: tuple[str, ...] = ()  # Jobs in the way that nobody of ours made
 
 

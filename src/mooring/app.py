@@ -139,7 +139,7 @@ class Mooring:
         self._housekeeping = Housekeeping(ledger, self._may_act, clock)
         self._pool_loop = ReconcileLoop("pools", self._pools.reconcile, self._may_act, clock, entropy)
         self.services = Services(
-            client, self.fleet, given.documents, self._leads, self.switches.why_paused, clock, entropy
+            client, self.fleet, given.documents, auditor, self._leads, self.switches.why_paused, clock, entropy
         )
         self.reading.count_too(SCHEDULABLE, self.services.reading.unschedulable)
         self.warming = Warming(

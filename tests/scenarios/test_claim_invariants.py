@@ -8,7 +8,7 @@ from mooring.ledger.records import AuditFilter
 from mooring.model import names
 from mooring.model.claim import ClaimState
 from mooring.model.wish import Wish
-from mooring.sandbox.faults import Crash, Rule
+from mooring.sandbox.faults import Crash, Delay, Rule
 from tests.scenarios.harbour import NAMESPACE, Harbour, harbour, plays_in
 from tests.scenarios.leaks import leak, stamped
 
@@ -141,6 +141,26 @@ async def test_a_control_plane_killed_in_mid_claim_leaves_nothing_behind(world):
 
     await world.until(clean, 900, "no claim and no stamp")
     assert world.witness.added == 2
+
+
+@plays_in(harbour)
+async def test_a_retired_workers_account_goes_only_as_it_was_read(world):
+    slow = Rule(Delay(1.0), resource="serviceaccounts", methods=frozenset({"DELETE"}), nth=frozenset({1}))
+    world.start(rules=[slow])
+    await world.pool(warm=2, max=2, idleSeconds=5, serviceAccount="PerWorker")
+    await world.until_idle(2)
+    await world.change({"warm": 1})
+
+    async def one_left():
+        return len([pod for pod in await world.pods() if not pod.terminating]) == 1
+
+    await world.until(one_left, 300, "one worker")
+    (kept,) = [pod.metadata.name for pod in await world.pods() if not pod.terminating]
+    (gone,) = {"linux-0", "linux-1"} - {kept}
+    await world.client.merge_patch(SERVICEACCOUNTS, gone, {"metadata": {"annotations": {"a": "b"}}}, NAMESPACE)
+    await world.clock.sleep(5)
+    accounts = await world.client.list(SERVICEACCOUNTS, NAMESPACE, label_selector=names.WORKER)
+    assert gone in {account.metadata.name for account in accounts.items}  # it changed: left to the reaper
 
 
 @plays_in(harbour)

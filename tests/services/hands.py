@@ -77,6 +77,9 @@ async def carry_out(stage: Stage, fix: str) -> None:
         match shlex.split(command):
             case ["kubectl", "-n", namespace, "patch", kind, name, "--type", "merge", "-p", body]:
                 await stage.client.merge_patch(KINDS[kind], name, json.loads(body), namespace)
+            case ["kubectl", "-n", namespace, "scale", "deployment", name, replicas]:
+                scaled = {"spec": {"replicas": int(replicas.removeprefix("--replicas="))}}
+                await stage.client.merge_patch(DEPLOYMENTS, name, scaled, namespace, field_manager="kubectl")
             case ["kubectl", "-n", namespace, "create", "configmap", name, *literals]:
                 pairs = dict(literal.removeprefix("--from-literal=").split("=", 1) for literal in literals)
                 await stage.client.create(CONFIGMAPS, {"metadata": {"name": name}, "data": pairs}, namespace)

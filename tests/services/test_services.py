@@ -2,11 +2,16 @@
 
 from typing import Any
 
+import pytest
+
 from mooring.cli.demo import demo_nodes
 from mooring.control.serving.document import Question
 from mooring.control.serving.reconciler import ANSWER_SECONDS
 from mooring.incidents.stage import NAMESPACE, Stage, open_stage
+from mooring.kube.client import KubeClient
 from mooring.kube.resources import BUDGETS, DEPLOYMENTS, NODES, PODS, SERVICES
+from mooring.ledger.records import AuditFilter
+from mooring.model.audit import AuditOutcome, Subject
 from mooring.model.errors import Unavailable
 from mooring.model.names import SERVICE
 from mooring.model.serving import Answer, Outcome
@@ -266,6 +271,93 @@ def test_a_control_plane_that_dies_in_mid_rollback_is_followed_by_one_that_finis
         await first.kill()
         stage.start("b")
         await until_code(stage, "RolledBack", within=120)
+
+    on_stage(scenario)
+
+
+# --- what others do to its objects -----------------------------------------------------------------------------------
+async def scale(stage: Stage, replicas: int) -> None:
+    body = {"spec": {"replicas": replicas}}
+    await stage.client.merge_patch(DEPLOYMENTS, "api", body, NAMESPACE, field_manager="kubectl")
+
+
+def test_a_deployment_that_somebody_scales_serves_on_and_the_fix_takes_it_back():
+    async def scenario(stage: Stage) -> None:
+        stage.start()
+        await create(stage, **PLACED)
+        await until_serving(stage)
+        await scale(stage, 3)
+        await stage.clock.sleep(120)
+        status = await status_of(stage)
+        assert (status["phase"], code_of(status)) == ("Serving", "Serving") and status["url"]
+        assert condition(status, "ReplicasOwned") == "False" and "kubectl" in status["reason"]
+        assert status["fix"] == f"kubectl -n {NAMESPACE} scale deployment api --replicas=1"
+        await carry_out(stage, status["fix"])
+        await stage.clock.sleep(120)
+        status = await status_of(stage)
+        assert (status["phase"], status["fix"]) == ("Serving", "") and len(await stage.pods()) == 1
+        assert not any(one["type"] == "ReplicasOwned" for one in status["conditions"])
+
+    on_stage(scenario)
+
+
+def test_who_scales_a_deployment_does_not_keep_the_next_image_from_it():
+    async def scenario(stage: Stage) -> None:
+        stage.start()
+        await create(stage, **PLACED)
+        await until_serving(stage)
+        await scale(stage, 2)
+        await change(stage, image="api:2")
+        await stage.clock.sleep(120)
+        status = await status_of(stage)
+        assert (status["phase"], status["rollout"]["image"], status["rollout"]["replicas"]) == ("Serving", "api:2", 2)
+
+    on_stage(scenario)
+
+
+def test_a_deployment_that_somebody_scales_to_nothing_fails_with_the_command_that_undoes_it():
+    async def scenario(stage: Stage) -> None:
+        stage.start()
+        await create(stage, replicas=2, **PLACED)
+        await until_serving(stage)
+        await scale(stage, 0)
+        status = await until_code(stage, "ReplicasTaken", within=60)
+        assert status["phase"] == "Failed" and status["fix"].endswith("--replicas=2")
+        await carry_out(stage, status["fix"])
+        await until_serving(stage)
+
+    on_stage(scenario)
+
+
+def test_a_service_that_is_not_to_be_exposed_any_more_is_removed_with_a_row_and_as_it_was_seen(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    given: list[dict[str, Any]] = []
+    delete = KubeClient.delete
+
+    async def spy(client: KubeClient, resource: Any, name: str, namespace: str | None = None, **options: Any) -> None:
+        given.append({"kind": resource.kind, **options})
+        await delete(client, resource, name, namespace, **options)
+
+    async def scenario(stage: Stage) -> None:
+        stage.start()
+        await create(stage, **PLACED)
+        await until_serving(stage)
+        port = await stage.client.get(SERVICES, "api", NAMESPACE)
+        monkeypatch.setattr(KubeClient, "delete", spy)
+        await change(stage, expose="None")
+        await stage.clock.sleep(20)
+        assert (await stage.client.list(SERVICES, NAMESPACE)).items == []
+        (row,) = (await stage.ledger.audit.list(AuditFilter())).items
+        assert (row.entry.actor, row.entry.action, row.outcome) == (
+            f"service/{NAMESPACE}/api",
+            "delete",
+            AuditOutcome.DONE,
+        )
+        assert row.entry.subject == Subject("Service", NAMESPACE, "api", port.metadata.uid)
+        (asked,) = [one for one in given if one["kind"] == "Service"]
+        assert (asked["uid"], asked["resource_version"]) == (port.metadata.uid, port.metadata.resource_version)
+        assert code_of(await status_of(stage)) == "Serving"
 
     on_stage(scenario)
 

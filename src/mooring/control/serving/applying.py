@@ -1,20 +1,27 @@
-"""Server-side apply of a service's objects: only ever our own ones, never by force."""
+"""Server-side apply of a service's objects: only ever our own ones, never by force.
+
+A field that somebody else took is theirs: whoever scales the Deployment by hand or by an autoscaler keeps `replicas`,
+and everything else is applied without it.
+"""
 
 from typing import Any
 
+from mooring.control.auditing import DONE, Auditor, Result
 from mooring.control.serving.manifests import budget_manifest, deployment_manifest, service_manifest
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import KubeError, NotPermitted, ObjectChanged, ObjectConflict, ObjectInvalid, ObjectNotFound
 from mooring.kube.resources import BUDGETS, DEPLOYMENTS, SERVICES, Resource
 from mooring.kube.views import Meta
+from mooring.model.audit import AuditOutcome, Subject
 from mooring.model.errors import Conflict
 from mooring.model.evidence import clean_line
 from mooring.model.service import Service
-from mooring.planning.services.diagnosis import Diagnosis
+from mooring.planning.services.diagnosis import REPLICAS_TAKEN, Diagnosis
 from mooring.planning.services.fixes import kubectl
 from mooring.planning.services.service import Desired
 
 FIELD_MANAGER = "mooring-services"
+_REPLICAS = ".spec.replicas"
 Body = dict[str, Any]
 
 
@@ -29,24 +36,36 @@ class _Taken(Conflict):
 class Applying:
     """Brings the objects of one service to what they are to be."""
 
-    def __init__(self, client: KubeClient) -> None:
+    def __init__(self, client: KubeClient, auditor: Auditor) -> None:
         self._client = client
+        self._auditor = auditor
 
     async def apply(self, service: Service, desired: Desired) -> Diagnosis | None:
         """Apply all of them; answers what stands in the way. Outages of the API server are raised, to be retried."""
         try:
-            await self._apply(service, DEPLOYMENTS, deployment_manifest(service, desired))
-            if service.spec.expose == "None":
-                await self._remove_service(service)
-            else:
-                await self._apply(service, SERVICES, service_manifest(service))
+            obstacle = await self._apply_deployment(service, deployment_manifest(service, desired))
             await self._apply(service, BUDGETS, budget_manifest(service))
+            if service.spec.expose == "None":
+                return await self._remove_service(service) or obstacle
+            await self._apply(service, SERVICES, service_manifest(service))
         except _Taken as taken:
             reason = f"there is a {taken.kind} {service.name} already, and it does not belong to this service"
             kind = taken.kind.lower()
             return Diagnosis("NameTaken", reason, kubectl(service.namespace, "delete", kind, service.name))
         except (ObjectConflict, ObjectInvalid, NotPermitted) as refusal:
             return _explain(service, refusal)
+        return obstacle
+
+    async def _apply_deployment(self, service: Service, body: Body) -> Diagnosis | None:
+        """All of it; or all but the number of replicas, when somebody else sets that."""
+        try:
+            await self._apply(service, DEPLOYMENTS, body)
+        except ObjectConflict as conflict:
+            if {cause.field for cause in conflict.causes} != {_REPLICAS}:
+                raise
+            rest = {name: value for name, value in body["spec"].items() if name != "replicas"}
+            await self._apply(service, DEPLOYMENTS, {**body, "spec": rest})
+            return _explain_scaled(service, conflict)
         return None
 
     async def _apply(self, service: Service, resource: Resource[Any], body: Body) -> None:
@@ -70,16 +89,40 @@ class Applying:
             raise _Taken(resource.kind)
         return meta
 
-    async def _remove_service(self, service: Service) -> None:
+    async def _remove_service(self, service: Service) -> Diagnosis | None:
         try:
             found = await self._find(service, SERVICES)
         except _Taken:
-            return
-        if found is not None:
-            try:
-                await self._client.delete(SERVICES, service.name, service.namespace, uid=found.uid)
-            except ObjectNotFound:
-                return
+            return None
+        if found is None:
+            return None
+        version = found.resource_version
+
+        async def remove() -> Result:
+            await self._client.delete(
+                SERVICES, service.name, service.namespace, uid=found.uid, resource_version=version
+            )
+            return DONE
+
+        outcome = await self._auditor.carry_out(
+            remove,
+            actor=f"service/{service.key}",
+            action="delete",
+            subject=Subject("Service", service.namespace, service.name, found.uid),
+            reason="its service is not to be exposed (expose is None)",
+            evidence={"service": service.key, "generation": service.generation},
+        )
+        if outcome is AuditOutcome.FAILED:
+            return Diagnosis("ServiceNotRemoved", "its Service could not be deleted", "mooring audit")
+        return None
+
+
+def _explain_scaled(service: Service, conflict: ObjectConflict) -> Diagnosis:
+    wanted = service.spec.replicas
+    told = clean_line(conflict.causes[0].message)
+    reason = f"somebody else sets the replicas of its Deployment, and the spec says {wanted}: {told}"
+    fix = kubectl(service.namespace, "scale", "deployment", service.name, f"--replicas={wanted}")
+    return Diagnosis(REPLICAS_TAKEN, reason, fix)
 
 
 def _explain(service: Service, refusal: KubeError) -> Diagnosis:

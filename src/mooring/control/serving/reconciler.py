@@ -9,6 +9,7 @@ import msgspec
 import structlog
 
 from mooring.clock import Clock
+from mooring.control.auditing import Auditor
 from mooring.control.fleet import Fleet
 from mooring.control.metrics import SERVICE_SERVING
 from mooring.control.serving.applying import Applying
@@ -66,6 +67,7 @@ class ServiceReconciler:
         fleet: Fleet,
         watch: ServiceWatch,
         room: EvidenceRoom,
+        auditor: Auditor,
         clock: Clock,
         why_paused: Callable[[str], str],
     ) -> None:
@@ -75,7 +77,7 @@ class ServiceReconciler:
         self._room = room
         self._clock = clock
         self._why_paused = why_paused
-        self._applying = Applying(client)
+        self._applying = Applying(client, auditor)
         self._asked: dict[str, _Asked] = {}
         self._written: dict[str, _Written] = {}
         self._failing_since: dict[str, float] = {}

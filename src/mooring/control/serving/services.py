@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from mooring.clock import Clock, Entropy
+from mooring.control.auditing import Auditor
 from mooring.control.fleet import Fleet
 from mooring.control.part import Part
 from mooring.control.serving.document import Documents
@@ -24,6 +25,7 @@ class Services(Part[ServiceWatch]):
         client: KubeClient,
         fleet: Fleet,
         documents: Documents,
+        auditor: Auditor,
         leading: Callable[[], bool],
         why_paused: Callable[[str], str],
         clock: Clock,
@@ -32,7 +34,7 @@ class Services(Part[ServiceWatch]):
         watch = ServiceWatch(client, clock, entropy)
         room = EvidenceRoom(client, documents)
         self.reading = ServiceReadSide(watch, room)
-        reconciler = ServiceReconciler(client, fleet, watch, room, clock, why_paused)
+        reconciler = ServiceReconciler(client, fleet, watch, room, auditor, clock, why_paused)
         super().__init__("services", watch, reconciler.reconcile, leading, clock, entropy, _COALESCE_SECONDS)
         fleet.subscribe(self._on_fleet)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mooring.model.service import ServiceStatus
 from mooring.model.serving import Outcome
 from mooring.model.why import Condition, merge_conditions
+from mooring.planning.services.diagnosis import REPLICAS_TAKEN
 
 if TYPE_CHECKING:
     from mooring.planning.services.service import Desired, ServiceSnapshot, Verdict
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 def compute_conditions(
     snapshot: ServiceSnapshot, desired: Desired, verdict: Verdict, status: ServiceStatus
 ) -> tuple[Condition, ...]:
-    """Valid, Schedulable, RolledOut, Available, Documented, RolledBack and Serving."""
+    """Every step on the way to Serving; RolledBack and ReplicasOwned only where there is something to say."""
     fresh = [
         _valid(snapshot),
         _schedulable(snapshot, verdict),
@@ -28,6 +29,9 @@ def compute_conditions(
     if status.rollout.rolled_back_from:
         message = f"{status.rollout.rolled_back_from} was given up for {status.rollout.last_serving}"
         fresh.append(Condition("RolledBack", "True", "ImageFailed", message))
+    obstacle = snapshot.obstacle
+    if obstacle is not None and obstacle.code == REPLICAS_TAKEN:
+        fresh.append(Condition("ReplicasOwned", "False", obstacle.code, obstacle.reason))
     generation = snapshot.service.generation
     conditions = tuple(_of(one, generation) for one in fresh)
     return merge_conditions(snapshot.service.status.conditions, conditions, _stamp(snapshot.now))

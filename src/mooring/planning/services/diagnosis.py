@@ -11,6 +11,7 @@ from mooring.planning.services.fixes import kubectl, patch_object, patch_service
 from mooring.planning.services.registries import PullProblem, classify_pull, registry_grant, split_image
 
 STARTUP_SECONDS = 30.0  # that a container may run before an unready one counts as failing
+REPLICAS_TAKEN = "ReplicasTaken"  # the one obstacle that a service can serve with
 _PULLING = frozenset(
     {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"}
 )

@@ -14,7 +14,7 @@ from mooring.model.service import Phase, Service, ServiceApi, ServiceRollout, Se
 from mooring.model.serving import Answer, PodEvidence, Rollout, ServicePod
 from mooring.planning.placement import Placed
 from mooring.planning.services.conditions import admit_unknown, compute_conditions
-from mooring.planning.services.diagnosis import Diagnosis, diagnose, judge_answer
+from mooring.planning.services.diagnosis import REPLICAS_TAKEN, Diagnosis, diagnose, judge_answer
 from mooring.planning.services.fixes import kubectl, patch_service
 from mooring.planning.services.preflight import Berth
 
@@ -144,11 +144,12 @@ def _current(snapshot: ServiceSnapshot, desired: Desired) -> tuple[ServicePod, .
 
 def _judge(snapshot: ServiceSnapshot, desired: Desired) -> Verdict:
     service, rollout = snapshot.service, snapshot.rollout
-    if snapshot.obstacle is not None:
-        return _failed(snapshot.obstacle)
+    obstacle = snapshot.obstacle
+    if obstacle is not None and (obstacle.code != REPLICAS_TAKEN or _scaled_away(snapshot)):
+        return _failed(obstacle)
     if rollout is None or rollout.spec_hash != desired.spec_hash:
         return Verdict("Starting", "Applying", f"{desired.image} is being applied")
-    if service.spec.replicas == 0 and rollout.complete:
+    if service.spec.replicas == rollout.wanted == 0 and rollout.complete:
         return Verdict("Absent", "ScaledToZero", "scaled to 0 replicas", patch_service(service, replicas=1))
     if not rollout.complete:
         found = diagnose(service, desired.image, rollout, snapshot.evidence, snapshot.now)
@@ -161,7 +162,12 @@ def _judge(snapshot: ServiceSnapshot, desired: Desired) -> Verdict:
         return Verdict("Starting", "DocumentNotRead", f"GET {service.spec.openapi_path} has not been answered yet")
     if (found := judge_answer(service, snapshot.answer)) is not None:
         return _failed(found)
-    return _serving(service, desired)
+    return _serving(service, desired, obstacle)
+
+
+def _scaled_away(snapshot: ServiceSnapshot) -> bool:
+    """Whether somebody else scaled it to nothing."""
+    return snapshot.rollout is not None and snapshot.rollout.wanted == 0
 
 
 def _failed(found: Diagnosis) -> Verdict:
@@ -176,9 +182,12 @@ def _rolling(service: Service, rollout: Rollout) -> Verdict:
     return Verdict("Starting", "RollingOut", told)
 
 
-def _serving(service: Service, desired: Desired) -> Verdict:
+def _serving(service: Service, desired: Desired, obstacle: Diagnosis | None) -> Verdict:
     if desired.image == service.spec.image:
-        return Verdict("Serving", "Serving", "every replica is ready, and its document answers")
+        reason = "every replica is ready, and its document answers"
+        if obstacle is not None:
+            return Verdict("Serving", "Serving", f"{reason}; {obstacle.reason}", obstacle.fix)
+        return Verdict("Serving", "Serving", reason)
     reason = f"{desired.image} serves; {service.spec.image} did not come up and was rolled back"
     return Verdict("Serving", "RolledBack", reason, patch_service(service, image="<IMAGE>"))
 

@@ -55,6 +55,61 @@ def test_a_submission_is_accepted_runs_and_is_the_same_when_it_is_sent_again(api
     assert [one["key"] for one in api.get("/v1/submissions").json()["items"]].count("api-1") == 1
 
 
+def manifest(key: str, **changes: Any) -> dict[str, Any]:
+    spec = {name: value for name, value in order(key).items() if name != "namespace"}
+    metadata = {"name": "mine", "namespace": "default", "labels": {"team": "search"}}
+    whole = {"apiVersion": "mooring.dev/v1alpha1", "kind": "Submission", "metadata": metadata, "spec": spec}
+    return {**whole, **changes}
+
+
+def test_a_whole_manifest_is_taken_and_is_the_same_submission_as_its_fields(api: httpx.Client):
+    plain = order("api-m", args=["-c", "print('hello')"])
+    whole = manifest("api-m", status={"phase": "Pending"})
+    whole["spec"]["args"] = plain["args"]
+    first = api.post("/v1/submissions", json=whole)
+    assert first.status_code == 201, first.text
+    assert first.json()["namespace"] == "default" and first.json()["key"] == "api-m"
+    again = api.post("/v1/submissions", json=plain)
+    assert again.status_code == 200 and again.json()["name"] == first.json()["name"]
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "another kind": (manifest("api-w", kind="Job"), "kind"),
+    "another version": (manifest("api-w", apiVersion="batch/v1"), "apiVersion"),
+    "no spec": ({"kind": "Submission", "metadata": {"name": "x"}, "key": "k", "program": "p"}, "spec"),
+    "a field beside the spec": (manifest("api-w", program="ls"), "program"),
+    "two namespaces": (manifest("api-w", namespace="other"), "namespace"),
+    "a value in the spec": (manifest("api-w", spec={**manifest("k")["spec"], "program": "a b"}), "spec.program"),
+    "a value of the fields": (order("api-w", program="a b"), "spec.program"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_named_in_both_forms(api: httpx.Client, case: str):
+    body, field = WRONG[case]
+    refused = api.post("/v1/submissions", json=body)
+    assert refused.status_code == 400 and refused.json()["detail"]["field"] == field, refused.text
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (manifest("k", spec={"batches": [{"argss": []}]}), ("spec.batches", "argss")),
+        (order("k", batches=[{"argss": []}]), ("batches", "argss")),
+        (manifest("k", spec={"retry": {"attempts": "many"}}), ("spec.retry.attempts", "int")),
+        (order("k", retry={"attempts": "many"}), ("retry.attempts", "int")),
+        (manifest("k", spec={"bogus": 1}), ("spec", "bogus")),
+        (manifest("k", spec=[]), ("spec", "object")),
+    ],
+)
+def test_a_field_of_the_wrong_type_or_name_is_named_in_both_forms(
+    api: httpx.Client, body: dict[str, Any], words: tuple[str, str]
+):
+    refused = api.post("/v1/submissions", json=body)
+    assert refused.status_code == 400
+    assert all(word in refused.json()["message"] for word in words), refused.text
+
+
 def test_a_quote_in_outfmt_is_a_400_that_names_field_value_and_form(api: httpx.Client):
     refused = api.post("/v1/submissions", json=order("api-2", options={"-outfmt": '"7 std staxids ssciname"'}))
     assert refused.status_code == 400

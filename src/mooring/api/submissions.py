@@ -1,6 +1,6 @@
 """The routes of submissions: submit, look, read logs, cancel, remove."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from litestar import Response, delete, get, post
@@ -10,22 +10,59 @@ from litestar.types import ControllerRouterHandler
 
 from mooring.api.readmodels import SubmissionDesk, SubmissionDetail, SubmissionReading, SubmissionReadSide, read_detail
 from mooring.api.reads import Items
+from mooring.model import names
 from mooring.model.errors import InvalidInput
 from mooring.model.submission import Cancel, Phase, SubmissionSpec
 
 MOST_LOG_LINES = 1_000
+DEFAULT_NAMESPACE = "default"
+
+
+class ManifestMetadata(msgspec.Struct, frozen=True):
+    """Of a manifest's metadata what counts here; a submission is named after its key."""
+
+    name: str = ""
+    namespace: str = ""
 
 
 class Order(SubmissionSpec, frozen=True, kw_only=True):
-    """The body of a submit: a Submission's spec, the namespace it goes to, and why it is made."""
+    """The body of a submit: the fields of a Submission's spec and its namespace, or a whole manifest; and why."""
 
-    namespace: str = "default"
+    namespace: str = ""  # `default` when it is given nowhere
     reason: Annotated[str, msgspec.Meta(max_length=500)] = ""
+    api_version: str = ""
+    kind: str = ""
+    metadata: ManifestMetadata | None = None
+    spec: SubmissionSpec | None = None
+    status: dict[str, Any] | None = None  # of a manifest as kubectl prints it; it is not read
 
-    def spec(self) -> SubmissionSpec:
-        """Without what is said about it."""
-        fields = {name: getattr(self, name) for name in SubmissionSpec.__struct_fields__}
-        return SubmissionSpec(**fields)
+    def read(self) -> tuple[str, SubmissionSpec]:
+        """The namespace and the spec, in whichever form they came."""
+        flat = {name: getattr(self, name) for name in SubmissionSpec.__struct_fields__}
+        if self.spec is None:
+            for name, value in (("apiVersion", self.api_version), ("kind", self.kind), ("metadata", self.metadata)):
+                if value:
+                    raise InvalidInput(
+                        "spec", None, f"given, as {name} is: a whole manifest, or only the spec's fields"
+                    )
+            return self.namespace or DEFAULT_NAMESPACE, SubmissionSpec(**flat)
+        self._check_manifest(flat)
+        inside = self.metadata.namespace if self.metadata is not None else ""
+        return inside or self.namespace or DEFAULT_NAMESPACE, self.spec
+
+    def _check_manifest(self, flat: dict[str, Any]) -> None:
+        if self.api_version not in ("", names.API_VERSION):
+            raise InvalidInput("apiVersion", self.api_version, names.API_VERSION)
+        if self.kind not in ("", "Submission"):
+            raise InvalidInput("kind", self.kind, "Submission")
+        inside = self.metadata.namespace if self.metadata is not None else ""
+        if inside and self.namespace not in ("", inside):
+            raise InvalidInput("namespace", self.namespace, f"{inside}, as metadata.namespace is, or left out")
+        unset = SubmissionSpec()
+        for field in msgspec.structs.fields(SubmissionSpec):
+            if flat[field.name] != getattr(unset, field.name):
+                told = f"given as spec.{field.encode_name}: a whole manifest has it there"
+                raise InvalidInput(field.encode_name, flat[field.name], told)
 
 
 class StepLog(msgspec.Struct, frozen=True):
@@ -51,8 +88,12 @@ class CancelBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     responses={200: ResponseSpec(SubmissionDetail, description="The same key and spec: the same submission")},
 )
 async def create_submission(submission_desk: SubmissionDesk, data: Order) -> Response[SubmissionDetail]:
-    """201 for a new one, 200 for the same key and spec again, 409 `key_reused` for the same key with another spec."""
-    view, fresh = await submission_desk.submit(data.namespace, data.spec(), data.reason)
+    """201 for a new one, 200 for the same key and spec again, 409 `key_reused` for the same key with another spec.
+
+    Takes the fields of a spec with `namespace`, or a whole manifest as `mooring submit -f` reads it.
+    """
+    namespace, spec = data.read()
+    view, fresh = await submission_desk.submit(namespace, spec, data.reason)
     return Response(read_detail(view), status_code=201 if fresh else 200)
 
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
+from mooring.model.claim import Claim, ClaimState
 from mooring.model.node import Node
 from mooring.model.pool import Pool, PoolSpec
 from mooring.model.worker import Stamp, Worker
@@ -54,6 +55,16 @@ def stamped(slot: int, **changes: object) -> Worker:
 
 def terminating(slot: int, **changes: object) -> Worker:
     return worker(slot, terminating_since=NOW - timedelta(seconds=5), **changes)
+
+
+def claim(name: str = "c1", **changes: object) -> Claim:
+    """A session of acme, claimed two minutes ago, that runs for a minute."""
+    known: dict[str, object] = {field.name: None for field in msgspec.structs.fields(Claim)}
+    known |= {"id": name, "namespace": "runners", "pool": "linux", "owner": "acme", "state": ClaimState.RUNNING}
+    known |= {"epoch": 7, "pod_uid": "uid-0", "pod_name": "linux-0", "slot": 0, "retryable": False, "reason": ""}
+    known |= {"created_at": NOW - timedelta(minutes=3), "claimed_at": NOW - timedelta(minutes=2), "ttl_seconds": 60}
+    known |= {"running_at": NOW - timedelta(minutes=1), "protected_until": NOW + timedelta(minutes=5), "rebinds": 0}
+    return Claim(**{**known, **changes})  # type: ignore[arg-type]
 
 
 def snapshot(of: Pool, *workers: Worker, **changes: object) -> PoolSnapshot:

@@ -7,8 +7,8 @@ import pytest
 from mooring.model.worker import SHIELD_UP, Stamp
 from mooring.planning.drain_check import DrainSnapshot, DrainVerdict, Fate, plan_drain_check
 from mooring.planning.workers import classify_worker
+from tests.planning import fleets
 from tests.planning.fleets import NOW, node, pool, terminating, worker
-from tests.planning.test_health import claim_on
 
 LATER = NOW + timedelta(minutes=40)
 STAMP = Stamp("acme", "claim-0", 7, NOW)
@@ -20,7 +20,9 @@ def busy(**changes):
 
 def ran(seconds, **changes):
     started = NOW - timedelta(seconds=seconds)
-    return claim_on(**{"running_at": started, "created_at": started, "protected_until": LATER, **changes})
+    return fleets.claim(
+        "claim-0", **{"running_at": started, "created_at": started, "protected_until": LATER, **changes}
+    )
 
 
 def check(*workers, claims=(), at=None, known=True, spec=None, **changes):

@@ -2,12 +2,10 @@
 
 from datetime import timedelta
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.model.claim import Claim, ClaimState
 from mooring.model.health import KEPT_CHECKS, Check, WorkerHealth
 from mooring.model.timeouts import Timeouts
 from mooring.model.worker import Stamp, WorkerState
@@ -15,7 +13,7 @@ from mooring.planning.claims import ClaimsSnapshot, Remedy, plan_claim_has_pod, 
 from mooring.planning.health import Tally, find_doubt, prove_lost, record_check, suspend
 from mooring.planning.pools import plan_pool
 from mooring.planning.workers import classify_worker
-from tests.planning.fleets import NOW, created, node, pool, retired, snapshot, stamped, terminating, worker
+from tests.planning.fleets import NOW, claim, created, node, pool, retired, snapshot, stamped, terminating, worker
 
 STAMP = Stamp("acme", "claim-0", 7, NOW - timedelta(seconds=400))
 CORDONED = node(unschedulable=True)
@@ -34,13 +32,6 @@ def health(*answers: str, limit: int = 3) -> WorkerHealth:
 
 REFUSED = health("ok", "refused", "refused", "refused")
 SILENT = health("ok", "silent", "silent", "silent")
-
-
-def claim_on(uid: str = "uid-0", **changes: object) -> Claim:
-    known = {field.name: None for field in msgspec.structs.fields(Claim)}
-    known |= {"id": "claim-0", "namespace": "runners", "pool": "linux", "owner": "acme", "state": ClaimState.RUNNING}
-    known |= {"epoch": 7, "pod_uid": uid, "pod_name": "linux-0", "slot": 0, "claimed_at": NOW - timedelta(minutes=5)}
-    return Claim(**{**known, "retryable": False, **changes})  # type: ignore[arg-type]
 
 
 def test_failures_count_in_a_row_and_one_answer_ends_the_row():
@@ -129,7 +120,7 @@ def test_a_held_worker_is_lost_only_when_the_cluster_confirms_it(of, at, seen, p
 
 
 def test_a_busy_worker_that_fails_its_checks_stays_busy_and_says_so():
-    item = classify_worker(worker(0, stamp=STAMP), {"node-1": node()}, [claim_on()], health=REFUSED)
+    item = classify_worker(worker(0, stamp=STAMP), {"node-1": node()}, [claim("claim-0")], health=REFUSED)
     assert item.state is WorkerState.BUSY
     assert "3 health checks failed: connection refused, but it may still work" in item.why.message
 
@@ -137,15 +128,15 @@ def test_a_busy_worker_that_fails_its_checks_stays_busy_and_says_so():
 @pytest.mark.parametrize("seen", [REFUSED, SILENT])
 @pytest.mark.parametrize("of", [stamped(0), stamped(0, ready=False), stamped(0, ended=ENDED)])
 def test_a_busy_worker_on_a_doomed_node_drains_whatever_its_health(of, seen):
-    item = classify_worker(of, {"node-1": CORDONED}, [claim_on()], health=seen)
+    item = classify_worker(of, {"node-1": CORDONED}, [claim("claim-0")], health=seen)
     assert item.state is WorkerState.DRAINING
 
 
 def test_a_busy_worker_that_terminates_drains_until_its_grace_is_over():
     of = terminating(0, stamp=STAMP, deletion_due=NOW + timedelta(seconds=500))
-    assert classify_worker(of, {"node-1": node()}, [claim_on()], health=SILENT).state is WorkerState.DRAINING
+    assert classify_worker(of, {"node-1": node()}, [claim("claim-0")], health=SILENT).state is WorkerState.DRAINING
     late = terminating(0, stamp=STAMP, deletion_due=NOW - timedelta(seconds=60))
-    assert classify_worker(late, {"node-1": node()}, [claim_on()], health=SILENT).state is WorkerState.LOST
+    assert classify_worker(late, {"node-1": node()}, [claim("claim-0")], health=SILENT).state is WorkerState.LOST
 
 
 @pytest.mark.parametrize("at", [node(), CORDONED])
@@ -201,7 +192,7 @@ def test_the_claim_of_a_lost_worker_is_lost_with_both_proofs(retryable):
         now=NOW,
         timeouts=Timeouts(),
         workers=(stamped(0, ready=False),),
-        claims=(claim_on(retryable=retryable),),
+        claims=(claim("claim-0", retryable=retryable),),
         nodes={"node-1": node()},
         unhealthy={"uid-0": REFUSED},
     )
@@ -215,7 +206,7 @@ def test_the_claim_of_a_worker_that_is_only_unhealthy_is_left_alone():
         now=NOW,
         timeouts=Timeouts(),
         workers=(stamped(0),),
-        claims=(claim_on(),),
+        claims=(claim("claim-0"),),
         nodes={"node-1": node()},
         unhealthy={"uid-0": REFUSED},
     )

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import datetime
+from typing import TypeVar
 
 from mooring.clock import Clock, Entropy
 from mooring.control.karpenter import Karpenter
@@ -18,9 +20,11 @@ from mooring.model.node import Node, NodeTemplate
 from mooring.model.pool import Placement, Pool
 from mooring.model.timeouts import Timeouts
 from mooring.model.worker import Worker
+from mooring.planning.actions import earliest
 from mooring.planning.placement import Placed, plan_placement
 from mooring.planning.warmups.warmth import place_near
 
+T = TypeVar("T")
 _MOST_DEPARTED = 10_000
 
 OnPool = Callable[[str, Pool | None, Pool | None], None]  # its key, what it was and what it is
@@ -38,6 +42,7 @@ class Fleet(Watch):
         self._accounts = self.reflect("accounts", SERVICEACCOUNTS, label_selector=WORKER)
         self.karpenter = Karpenter(client, clock, entropy)
         self._departed: dict[str, str] = {}  # uids of workers seen leaving, the latest last, and why they were drained
+        self._gone_nodes: dict[str, datetime] = {}  # names of nodes seen leaving, the latest last
         self._workers: dict[str, dict[str, Worker]] = {}  # pool key -> uid -> worker
         self._nodes_by_name: dict[str, Node] = {}
         self._pools_by_key: dict[str, Pool] = {}
@@ -111,6 +116,10 @@ class Fleet(Watch):
     def nodes(self) -> Mapping[str, Node]:
         return self._nodes_by_name
 
+    def node_gone_since(self, name: str) -> datetime | None:
+        """When this replica saw a node go; None when it did not, or the node is there."""
+        return self._gone_nodes.get(name)
+
     @property
     def node_templates(self) -> tuple[NodeTemplate, ...]:
         """Nodes that are not there, but would be made."""
@@ -134,9 +143,7 @@ class Fleet(Watch):
         if worker is None:
             self._workers.get(key, {}).pop(pod.metadata.uid, None)
             node = self._nodes_by_name.get(pod.spec.node_name)
-            self._departed[pod.metadata.uid] = node.draining_because if node is not None else ""
-            if len(self._departed) > _MOST_DEPARTED:
-                del self._departed[next(iter(self._departed))]
+            _remember(self._departed, pod.metadata.uid, node.draining_because if node is not None else "")
         else:
             self._workers.setdefault(key, {})[worker.uid] = worker
         self._tell("worker", key)
@@ -150,19 +157,29 @@ class Fleet(Watch):
             assert change.old is not None
             name = change.old.metadata.name
             self._nodes_by_name.pop(name, None)
+            _remember(self._gone_nodes, name, self._clock.now())
         else:
             node = node_from_view(change.new)
             name = node.name
-            node = replace(node, claim_terminating=self.karpenter.is_leaving(name))
+            self._gone_nodes.pop(name, None)
+            node = self._with_claim(node)
             if self._nodes_by_name.get(name) == node:
                 return
             self._nodes_by_name[name] = node
         self._tell("node", name)
 
+    def _with_claim(self, node: Node) -> Node:
+        """With what Karpenter does to it, and dated: what drains and nowhere says since when, since it was seen so."""
+        before = self._nodes_by_name.get(node.name)
+        seen = before.draining_since if before is not None and before.uid == node.uid else None
+        since = earliest(seen, node.draining_since, self.karpenter.leaving_since(node.name)) or self._clock.now()
+        node = replace(node, claim_terminating=self.karpenter.is_leaving(node.name))
+        return replace(node, draining_since=since if node.draining_because else None)
+
     def _on_karpenter(self, kind: str, name: str) -> None:
         node = self._nodes_by_name.get(name) if kind == "nodeclaim" else None
         if node is not None and node.claim_terminating != self.karpenter.is_leaving(name):
-            self._nodes_by_name[name] = replace(node, claim_terminating=not node.claim_terminating)
+            self._nodes_by_name[name] = self._with_claim(node)
             self._tell("node", name)
         self._tell(kind, name)
 
@@ -182,6 +199,13 @@ class Fleet(Watch):
     def _tell(self, kind: str, key: str) -> None:
         self.terrain += kind in ("node", "nodepool")
         super()._tell(kind, key)
+
+
+def _remember(known: dict[str, T], key: str, value: T) -> None:
+    """Keep the latest only."""
+    known[key] = value
+    if len(known) > _MOST_DEPARTED:
+        del known[next(iter(known))]
 
 
 def watch_pace(timeouts: Timeouts) -> Pace:

@@ -5,6 +5,7 @@ Most have none, or do not let us read them: nothing waits for these caches, and 
 
 import asyncio
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from enum import StrEnum
 from typing import Generic, TypeVar
 
@@ -89,7 +90,7 @@ class Karpenter:
         self.node_pools = OptionalKind(client, NODEPOOLS, clock, entropy)
         self.node_claims = OptionalKind(client, NODECLAIMS, clock, entropy)
         self._templates: dict[str, NodeTemplate] = {}
-        self._leaving: set[str] = set()  # names of nodes
+        self._leaving: dict[str, datetime | None] = {}  # by name of their node: since when
         self._listeners: list[OnChange] = []
         self.node_pools.subscribe(self._on_node_pool)
         self.node_claims.subscribe(self._on_node_claim)
@@ -123,12 +124,17 @@ class Karpenter:
         """Whether the NodeClaim behind a node is being deleted."""
         return node in self._leaving
 
+    def leaving_since(self, node: str) -> datetime | None:
+        """When the deletion of its NodeClaim was asked for; None when it was not."""
+        return self._leaving.get(node)
+
     def _on_node_claim(self, change: Change[NodeClaim]) -> None:
         view = change.latest
         node = view.status.node_name
-        leaving = change.new is not None and change.new.terminating
-        if leaving != (node in self._leaving):
-            (self._leaving.add if leaving else self._leaving.discard)(node)
+        if change.new is not None and change.new.terminating:
+            self._leaving[node] = change.new.metadata.deletion_timestamp
+        else:
+            self._leaving.pop(node, None)
         self._tell("nodeclaim", node)
 
     def _tell(self, kind: str, name: str) -> None:

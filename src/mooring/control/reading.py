@@ -147,7 +147,8 @@ class ReadSide:
 
     def _read(self, worker: Worker, claims: tuple[Claim, ...]) -> WorkerReading:
         health = self._health.of(f"{worker.namespace}/{worker.pool}", worker.uid)
-        return _worker(classify_worker(worker, self._fleet.nodes, claims, health), claims, health)
+        gone_since = self._fleet.node_gone_since(worker.node)
+        return _worker(classify_worker(worker, self._fleet.nodes, claims, health, gone_since), claims, health)
 
     async def nodes(self) -> list[NodeReading]:
         """All nodes with their workers counted."""

@@ -1,6 +1,6 @@
 """From Kubernetes views to Mooring's own words."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from mooring.kube import views
 from mooring.kube.views import find_condition, parse_time
@@ -12,6 +12,7 @@ from mooring.model.node import Node, NodeTemplate, Taint
 from mooring.model.pool import Pool
 from mooring.model.quantity import count_of
 from mooring.model.worker import SHIELD_DOWN, SHIELD_UP, Shield, Stamp, Worker
+from mooring.planning.actions import earliest
 
 
 def worker_from_pod(pod: views.Pod) -> Worker | None:
@@ -55,6 +56,7 @@ def worker_from_pod(pod: views.Pod) -> Worker | None:
         finalizers=meta.finalizers,
         started_at=pod.status.start_time,
         unready_since=ready.last_transition_time if ready is not None and not is_ready else None,
+        finished_at=_finished_at(pod) if pod.finished else None,
         failure=_failure(pod),
         ended=_ended(pod),
         avoids=frozenset(meta.annotations.get(names.AVOIDS, "").split()),
@@ -80,6 +82,10 @@ def node_from_view(node: views.Node) -> Node:
         ready=ready is not None and ready.status == "True",
         ready_since=ready.last_transition_time if ready else None,
         terminating=node.terminating,
+        draining_since=earliest(
+            node.metadata.deletion_timestamp,
+            *(taint.time_added for taint in node.spec.taints if taint.key in names.DRAINING_TAINTS),
+        ),
         created_at=node.metadata.creation_timestamp,
         allocatable={name: _offered(name, text) for name, text in node.status.allocatable.items()},
     )
@@ -156,6 +162,11 @@ def _ended(pod: views.Pod) -> str:
             return ""
         ends.append(f"its container {status.name} ended ({ended.reason or 'Error'}, exit code {ended.exit_code})")
     return ends[0] if ends else ""
+
+
+def _finished_at(pod: views.Pod) -> datetime | None:
+    ends = [status.state.terminated for status in (*pod.status.init_container_statuses, *pod.status.container_statuses)]
+    return max((ended.finished_at for ended in ends if ended is not None and ended.finished_at), default=None)
 
 
 def _failure(pod: views.Pod) -> str:

@@ -42,6 +42,7 @@ class Node:
     ready_since: datetime | None = None
     terminating: bool = False
     claim_terminating: bool = False  # Karpenter's NodeClaim behind it
+    draining_since: datetime | None = None  # as its objects say, else when it was first seen so
     created_at: datetime | None = None
     allocatable: Mapping[str, int] = field(default_factory=dict)  # cpu in thousandths, the rest in its own unit
 

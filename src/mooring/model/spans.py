@@ -1,4 +1,6 @@
-"""Spans of time as people read them: `45 s`, `12 min`, `3 h 5 min`."""
+"""Times as people read them: spans such as `45 s`, `12 min`, `3 h 5 min`, and moments in UTC."""
+
+from datetime import datetime
 
 
 def describe_span(seconds: float) -> str:
@@ -11,3 +13,8 @@ def describe_span(seconds: float) -> str:
         return f"{minutes} min"
     hours, rest = divmod(minutes, 60)
     return f"{hours} h {rest} min" if rest else f"{hours} h"
+
+
+def describe_moment(at: datetime) -> str:
+    """`2026-03-01 12:05:00Z`: with its day, since whoever reads it later has only the text."""
+    return f"{at:%Y-%m-%d %H:%M:%SZ}"

@@ -80,6 +80,7 @@ class Worker:
     finalizers: tuple[str, ...] = ()
     started_at: datetime | None = None  # when its kubelet took it
     unready_since: datetime | None = None  # from its start, if it never was ready
+    finished_at: datetime | None = None  # when the last of its containers ended, once all have
     failure: str = ""  # why its kubelet gave it up
     ended: str = ""  # how its containers ended, when none of them runs
     avoids: frozenset[str] = frozenset()  # nodes it may not go to, by name

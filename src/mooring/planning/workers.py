@@ -1,10 +1,12 @@
 """Which state a worker is in, and why: one function, used by planners, pages and the terminal alike."""
 
 from collections.abc import Collection, Mapping
+from datetime import datetime
 
 from mooring.model.claim import Claim, ClaimState
 from mooring.model.health import WorkerHealth
 from mooring.model.node import Node
+from mooring.model.spans import describe_moment
 from mooring.model.why import Why
 from mooring.model.worker import ClassifiedWorker, Worker, WorkerState
 from mooring.planning.health import prove_lost
@@ -16,28 +18,41 @@ Judgement = tuple[WorkerState, Why]
 
 
 def classify_worker(
-    worker: Worker, nodes: Mapping[str, Node], claims: Collection[Claim] = (), health: WorkerHealth | None = None
+    worker: Worker,
+    nodes: Mapping[str, Node],
+    claims: Collection[Claim] = (),
+    health: WorkerHealth | None = None,
+    node_gone_since: datetime | None = None,
 ) -> ClassifiedWorker:
     """The state of a worker from what the cluster, the ledger and its health checks say, most serious first."""
     node = nodes.get(worker.node) if worker.node else None
     held = _claimed(claims, health) if claims else _stamped(worker, health)
-    return _classified(worker, node, len(claims), held, health)
+    ending = _ending(worker, node, len(claims), claims, node_gone_since)
+    return _classified(worker, node, len(claims), ending, held, health)
 
 
 def classify_held(
     worker: Worker, node: Node | None, live_claims: int, health: WorkerHealth | None = None
 ) -> ClassifiedWorker:
     """The same for those who know only how many live claims there are: to them all that is held is busy."""
-    held = (WorkerState.BUSY, Why("held", f"{live_claims} live claim(s)")) if live_claims else _stamped(worker, health)
-    return _classified(worker, node, live_claims, held, health)
+    held = _stamped(worker, health)
+    if live_claims:
+        held = (
+            WorkerState.BUSY,
+            Why("held", f"{live_claims} live claim(s)", held[1].since if held else _settled(worker)),
+        )
+    return _classified(worker, node, live_claims, _ending(worker, node, live_claims), held, health)
 
 
 def _classified(
-    worker: Worker, node: Node | None, live: int, held: Judgement | None, health: WorkerHealth | None
+    worker: Worker,
+    node: Node | None,
+    live: int,
+    ending: Judgement | None,
+    held: Judgement | None,
+    health: WorkerHealth | None,
 ) -> ClassifiedWorker:
-    state, why = (
-        _gone(worker, node, live, health) or _ending(worker, node, live) or held or _coming(worker, node, health)
-    )
+    state, why = _gone(worker, node, live, health) or ending or held or _coming(worker, node, health)
     return ClassifiedWorker(worker, state, why, live, worker.ready_since if state is WorkerState.IDLE else None)
 
 
@@ -51,32 +66,69 @@ def _gone(worker: Worker, node: Node | None, live: int, health: WorkerHealth | N
     else:
         stays = worker.terminating_since is None and not worker.finished and node is not None and node.ready
         message = health.summary if stays else ""
-    return (WorkerState.LOST, Why(UNHEALTHY, message, health.failing_since)) if message else None
+    return (WorkerState.LOST, Why(UNHEALTHY, message, health.failing_since or _settled(worker))) if message else None
 
 
-def _ending(worker: Worker, node: Node | None, live: int) -> Judgement | None:
+def _ending(
+    worker: Worker,
+    node: Node | None,
+    live: int,
+    claims: Collection[Claim] = (),
+    node_gone_since: datetime | None = None,
+) -> Judgement | None:
+    held = f", finishing {live} session(s)" if live else ""
     if worker.terminating_since is not None:
-        held = f", finishing {live} session(s)" if live else ""
         stuck = f"; waits for finalizers {', '.join(worker.finalizers)}" if worker.finalizers else ""
         message = f"the pod is terminating{held}{stuck}"
-        return WorkerState.DRAINING, Why(
-            "terminating", message, worker.terminating_since, next_check=worker.deletion_due
-        )
+        blockers = (*_sessions(worker, claims), *(f"finalizer {name}" for name in worker.finalizers))
+        why = Why("terminating", message, worker.terminating_since, blockers, worker.deletion_due)
+        return WorkerState.DRAINING, why
     if worker.phase == "Failed":
-        return WorkerState.LOST, Why("pod_failed", worker.waiting_message or "the pod's containers failed")
+        message = worker.waiting_message or "the pod's containers failed"
+        return WorkerState.LOST, Why("pod_failed", message, worker.finished_at or _settled(worker))
     if worker.phase == "Succeeded":
-        return WorkerState.DRAINING, Why("pod_finished", "the pod's containers ended")
+        since = worker.finished_at or _settled(worker)
+        return WorkerState.DRAINING, Why("pod_finished", "the pod's containers ended", since)
     if worker.node and node is None:
-        return WorkerState.LOST, Why("node_gone", f"its node {worker.node} no longer exists")
+        since = node_gone_since or _settled(worker)
+        return WorkerState.LOST, Why("node_gone", f"its node {worker.node} no longer exists", since)
     if node is not None and (because := node.draining_because):
-        return WorkerState.DRAINING, Why("node_draining", f"{because} ({node.name})")
+        return WorkerState.DRAINING, Why(
+            code="node_draining",
+            message=f"{because} ({node.name}){held}",
+            since=node.draining_since or _settled(worker),
+            blockers=_sessions(worker, claims),
+            next_check=max((claim.protected_until for claim in claims if claim.protected_until), default=None),
+            fix=f"mooring drain-check {node.name}",
+        )
     return None
+
+
+def _settled(worker: Worker) -> datetime:
+    """When the pod last changed for good, as far as it says so itself."""
+    return worker.unready_since or worker.ready_since or worker.created_at
+
+
+def _sessions(worker: Worker, claims: Collection[Claim]) -> tuple[str, ...]:
+    """What a worker that drains waits for; by its stamp alone where nobody knows its claims."""
+    if not claims and worker.stamp is not None:
+        since = describe_moment(worker.stamp.stamped_at or _settled(worker))
+        return (f"claim/{worker.stamp.claim} of {worker.stamp.owner or 'nobody'}, stamped since {since}",)
+    return tuple(_session(claim) for claim in claims)
+
+
+def _session(claim: Claim) -> str:
+    running = claim.state is ClaimState.RUNNING
+    since = (claim.running_at if running else claim.claimed_at) or claim.created_at
+    until = claim.protected_until
+    shield = f"protected until {describe_moment(until)}" if until is not None else "not protected"
+    return f"claim/{claim.id} of {claim.owner}, {claim.state.value} since {describe_moment(since)}, {shield}"
 
 
 def _claimed(claims: Collection[Claim], health: WorkerHealth | None) -> Judgement:
     running = [claim for claim in claims if claim.state is ClaimState.RUNNING]
     owners = ", ".join(sorted({claim.owner for claim in claims}))
-    since = min((claim.claimed_at for claim in claims if claim.claimed_at), default=None)
+    since = min(claim.claimed_at or claim.created_at for claim in claims)
     if running:
         return WorkerState.BUSY, Why("running", f"runs {len(running)} session(s) of {owners}{_unwell(health)}", since)
     return WorkerState.CLAIMED, Why("claimed", f"claimed by {owners}, not running yet{_unwell(health)}", since)
@@ -86,7 +138,7 @@ def _stamped(worker: Worker, health: WorkerHealth | None) -> Judgement | None:
     if worker.stamp is None:
         return None
     message = f"stamped for {worker.stamp.owner or 'nobody'} without a live claim in the ledger{_unwell(health)}"
-    return WorkerState.CLAIMED, Why("stamped", message, worker.stamp.stamped_at)
+    return WorkerState.CLAIMED, Why("stamped", message, worker.stamp.stamped_at or _settled(worker))
 
 
 def _unwell(health: WorkerHealth | None) -> str:
@@ -97,12 +149,13 @@ def _coming(worker: Worker, node: Node | None, health: WorkerHealth | None) -> J
     if worker.ready:
         doubted = health is not None and health.suspended and health.failures >= health.limit
         doubt = f"; {health.summary}, which proves nothing: {health.suspended}" if health and doubted else ""
-        return WorkerState.IDLE, Why("ready", f"ready and waiting for a claim{doubt}", worker.ready_since)
+        return WorkerState.IDLE, Why("ready", f"ready and waiting for a claim{doubt}", _settled(worker))
     if worker.unschedulable:
         since = worker.unschedulable_since or worker.created_at
         return WorkerState.STARTING, Why("unschedulable", worker.unschedulable, since)
     if node is not None and not node.ready:
-        return WorkerState.STARTING, Why("node_not_ready", f"its node {node.name} is not Ready", node.ready_since)
+        since = node.ready_since or worker.created_at
+        return WorkerState.STARTING, Why("node_not_ready", f"its node {node.name} is not Ready", since)
     if worker.waiting:
         message = f"{worker.waiting}: {worker.waiting_message}" if worker.waiting_message else worker.waiting
         return WorkerState.STARTING, Why("waiting", message, worker.created_at)

@@ -19,6 +19,7 @@ from mooring.control.claiming.handover import Handover
 from mooring.control.claiming.identity import WorkerIdentity
 from mooring.control.claiming.minting import Minter
 from mooring.control.claiming.ready import ReadyIndex
+from mooring.control.claiming.refusals import Refusals
 from mooring.control.claiming.stamping import Stamper
 from mooring.control.claiming.waiting import Waiting
 from mooring.control.doctor import Doctor, Patient
@@ -38,8 +39,10 @@ from mooring.control.quarantine import Quarantines
 from mooring.control.reading import ReadSide
 from mooring.control.reaping import Reaping
 from mooring.control.remedies import Remedies
+from mooring.control.rules import Rules
 from mooring.control.serving.document import Documents
 from mooring.control.serving.services import Services
+from mooring.control.standings import PoolStandings
 from mooring.control.submitting.submissions import Submissions
 from mooring.control.switches import Switches
 from mooring.control.trust import LedgerTrust
@@ -90,7 +93,10 @@ class Mooring:
         )
         self.quarantines = Quarantines(self.fleet, clock)
         self.health = HealthChecks(self.fleet, given.probe, given.activity, clock, entropy)
-        self.reading = ReadSide(self.fleet, ledger, self.switches, self.quarantines, self.health)
+        self._ready = ReadyIndex(self.fleet, self.health.has_failed)
+        standings = PoolStandings(self.fleet, self.health, self._ready, clock)
+        rules = Rules(self.fleet, self.switches, clock)
+        self.reading = ReadSide(self.fleet, ledger, rules, self.quarantines, self.health, standings)
         self.inspection = Inspection(self.fleet, ledger, self.reading, self.health, clock)
         self._auditor = auditor = Auditor(ledger, clock, entropy, given.replica_id, lambda: self.leadership.term)
         trust = LedgerTrust(ledger.incarnation.id)
@@ -112,12 +118,12 @@ class Mooring:
             given.worker_url,
             trust,
         )
-        self._ready = ReadyIndex(self.fleet, self.health.has_failed)
         stamper = Stamper(client, self.fleet, clock, self.switches.why_paused)
         ending = Ending(client, ledger, self.fleet, self._ready, stamper, auditor, clock)
         handover = Handover(ledger, self._ready, stamper, given.minter, ending, clock)
         bells = Bells()
-        self.desk = ClaimDesk(ledger, self.fleet, self._ready, handover, ending, bells, clock, entropy)
+        refusals = Refusals(ledger, standings)
+        self.desk = ClaimDesk(ledger, self.fleet, self._ready, handover, ending, refusals, bells, clock, entropy)
         self._waiting = Waiting(ledger, self.fleet, self._ready, handover, ending, bells, clock)
         self.identity = WorkerIdentity(client, self.fleet, clock)
         forgotten = ForgottenSessions(ledger, ending, auditor, clock)
@@ -141,7 +147,7 @@ class Mooring:
         self.services = Services(
             client, self.fleet, given.documents, auditor, self._leads, self.switches.why_paused, clock, entropy
         )
-        self.reading.count_too(SCHEDULABLE, self.services.reading.unschedulable)
+        rules.find_too(SCHEDULABLE, self.services.reading.unschedulable)
         self.warming = Warming(
             client, ledger, self.fleet, auditor, self.switches.why_paused, self._may_act, clock, entropy, timeouts
         )

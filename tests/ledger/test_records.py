@@ -1,5 +1,7 @@
 """Audit, invariants and replicas: the smaller nouns."""
 
+from datetime import datetime
+
 import pytest
 
 from mooring.ledger.records import AuditFilter, InvariantCheck, InvariantState
@@ -95,9 +97,23 @@ async def test_a_rules_figures_add_up_and_leave_its_switch_alone(world: World) -
     states = await ledger.invariants.all()
     assert states["warm-floor"] == InvariantState(
         id="warm-floor", checked_at=after(60), broken=0, found=2, healed=2, heal_seconds=80.0, last_heal_seconds=50.0,
-        evidence={"pool": "ci/linux"},
+        evidence={"pool": "ci/linux"}, verdict_since=after(60),
     )  # fmt: skip
     assert states["adopted"].paused and states["adopted"].checked_at == NOW
+
+
+async def test_a_rule_holds_or_is_broken_since_the_first_check_that_found_it_so(world: World) -> None:
+    ledger = await world.open()
+
+    async def check(second: int, broken: int) -> datetime | None:
+        await ledger.invariants.record([InvariantCheck(id="adopted", at=after(second), broken=broken)])
+        return (await ledger.invariants.all())["adopted"].verdict_since
+
+    await ledger.invariants.pause("adopted", actor="ann", reason="r", now=NOW)
+    assert (await ledger.invariants.all())["adopted"].verdict_since is None
+    assert [await check(*step) for step in ((1, 0), (2, 0), (3, 2), (4, 1), (5, 0))] == [
+        after(1), after(1), after(3), after(3), after(5),
+    ]  # fmt: skip
 
 
 async def test_a_replica_that_registers_again_ends_the_epoch_of_its_predecessor(world: World) -> None:

@@ -6,8 +6,9 @@ from typing import Any
 import msgspec
 
 from mooring.api.readmodels import NodeReading, PoolReading, WorkerReading
-from mooring.model.pool import PoolSpec, PoolStatus
+from mooring.model.pool import Pool, PoolSpec, PoolStatus
 from mooring.model.why import Why
+from mooring.planning.whys.pools import Crew, explain_pool
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -47,9 +48,11 @@ def node(name: str = "work-01", **changes: Any) -> NodeReading:
         created_at=NOON,
         quarantine=None,
         workers={},
+        why=Why("open", "Ready and open for work", NOON),
     )
     return msgspec.structs.replace(plain, **changes)
 
 
 def pool(name: str = "linux", **status: Any) -> PoolReading:
-    return PoolReading("runners", name, PoolSpec(warm=8, max=20), PoolStatus(**status), generation=1, terminating=False)
+    of = Pool("runners", name, "pool-uid", 1, PoolSpec(warm=8, max=20), PoolStatus(**status), created_at=NOON)
+    return PoolReading("runners", name, of.spec, of.status, generation=1, terminating=False, why=explain_pool(Crew(of)))

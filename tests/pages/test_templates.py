@@ -16,7 +16,7 @@ from mooring.model.openapi import read_document
 from mooring.model.service import ServiceSpec, ServiceStatus
 from mooring.model.why import Condition, Why
 from mooring.planning.drain_check import ClaimAtStake, DrainCheck, DrainVerdict, Fate, Sudden
-from tests.pages.readings import NOON, pool, worker
+from tests.pages.readings import NOON, node, pool, worker
 
 HOSTILE = "<script>alert('x')</script>\x1b[31m\n\"'&"
 ESCAPED = "&lt;script&gt;"
@@ -153,7 +153,9 @@ def test_a_node_s_page_says_what_its_going_would_mean(verdict: str, shown: str):
     check = DrainCheck(
         "work-01", "uid", DrainVerdict(verdict), HOSTILE, HOSTILE, "", NOON, (stake,), (), (), Sudden(1, 0)
     )
-    html = piece("node.html", look=InspectedNode(True, check, [worker()]), now=NOON, subject="work-01", here="node")
+    html = piece(
+        "node.html", look=InspectedNode(True, check, [worker()], node().why), now=NOON, subject="work-01", here="node"
+    )
     assert shown in html and "<script>" not in html and "75 s" in html
     assert 'href="/workers/runners/linux-0"' in html
 

@@ -9,24 +9,28 @@ from mooring.api.readmodels import WarmupReading
 from mooring.dashboard.views import Selection, render
 from mooring.dashboard.warmup_views import WarmupsPage, read_warmups
 from mooring.model.evidence import Failure
-from mooring.model.warmup import Circuit, Release, ShardStatus, TerminalFailure, WarmupSpec, WarmupStatus
+from mooring.model.warmup import Circuit, Release, ShardStatus, TerminalFailure, Warmup, WarmupSpec, WarmupStatus
+from mooring.planning.whys.warmups import explain_warmup
 from tests.pages.readings import NOON
 
 HOSTILE = "<script>alert(1)</script>"
 
 
 def warmup(name: str = "core", **status: Any) -> WarmupReading:
+    spec = WarmupSpec(dataset="core_nt", shards=2)
+    told = WarmupStatus(**{"phase": "Warming", "reason": "1 of 2 shards are warm", "nodes_total": 2, **status})
     return WarmupReading(
         namespace="search",
         name=name,
         uid=f"uid-of-{name}",
-        spec=WarmupSpec(dataset="core_nt", shards=2),
-        status=WarmupStatus(**{"phase": "Warming", "reason": "1 of 2 shards are warm", "nodes_total": 2, **status}),
+        spec=spec,
+        status=told,
         generation=1,
         terminating=False,
         created_at=NOON,
         warm_nodes=(),
         rewarm_pending=False,
+        why=explain_warmup(Warmup("search", name, "uid", 1, NOON, spec, told)),
     )
 
 

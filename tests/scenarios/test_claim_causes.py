@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from mooring.control.claiming.desk import WaitTimedOut
 from mooring.control.claiming.minting import MintFailed
+from mooring.control.claiming.refusals import WaitTimedOut
 from mooring.kube.resources import PODS
 from mooring.ledger.records import ClaimFilter
 from mooring.model.claim import Claim, ClaimState, EndCause

@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from mooring.control.claiming.desk import NoIdleWorker, UnknownPool, WaitTimedOut
+from mooring.control.claiming.desk import UnknownPool
 from mooring.control.claiming.minting import MintFailed
+from mooring.control.claiming.refusals import NoIdleWorker, WaitTimedOut
 from mooring.kube.errors import ServerFailed
 from mooring.kube.resources import NODES, PODS
 from mooring.ledger.faults import Fault

@@ -11,8 +11,8 @@ import os
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
-from mooring.control.claiming.desk import NoIdleWorker
 from mooring.control.claiming.handover import NoWorker
+from mooring.control.claiming.refusals import NoIdleWorker
 from mooring.kube.errors import ObjectNotFound
 from mooring.kube.resources import NODES, PODS
 from mooring.kube.views import Pod

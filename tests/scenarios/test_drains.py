@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from mooring.control.claiming.desk import NoIdleWorker
 from mooring.control.claiming.dispatching import WorkerDraining
 from mooring.control.claiming.handover import NoWorker
+from mooring.control.claiming.refusals import NoIdleWorker
 from mooring.kube.resources import CRDS, NODECLAIMS, NODES, PODS
 from mooring.model.claim import ClaimState
 from mooring.model.wish import Wish

@@ -7,7 +7,7 @@ from litestar import delete, get, post
 from litestar.params import Parameter, QueryParameter
 
 from mooring.api.bounds import Actor, Before, Epoch, EpochIfGiven, Reason
-from mooring.api.readmodels import ClaimItems, ClaimReading, ReadSide, read_claim, read_claims
+from mooring.api.readmodels import ClaimItems, ClaimReading, ReadSide, read_claim, read_claims, read_waiting
 from mooring.api.reads import MOST_ROWS, PAGE_ROWS, pool_in
 from mooring.control.claiming.desk import ClaimDesk
 from mooring.ledger.records import ClaimFilter
@@ -54,11 +54,12 @@ def _states(text: str | None) -> frozenset[ClaimState] | None:
 
 
 @get("/v1/claims/{claim_id:str}", tags=["claims"], summary="One claim")
-async def get_claim(desk: ClaimDesk, claim_id: str) -> ClaimReading:
-    """A claim, with its place in the queue while it waits."""
+async def get_claim(desk: ClaimDesk, reading: ReadSide, claim_id: str) -> ClaimReading:
+    """A claim, with its place in the queue and why nobody is free while it waits."""
     claim = await desk.get(claim_id)
-    position = await desk.position(claim_id) if claim.state is ClaimState.QUEUED else None
-    return read_claim(claim, position)
+    if claim.state is not ClaimState.QUEUED:
+        return read_claim(claim)
+    return read_waiting(reading, claim, await desk.position(claim_id))
 
 
 @delete("/v1/claims/{claim_id:str}", tags=["claims"], summary="Release a claim", status_code=200)

@@ -10,7 +10,8 @@ from mooring.clock import Clock
 from mooring.control.doctor import Doctor
 from mooring.control.explaining import Explainer
 from mooring.control.inspection import Inspection
-from mooring.control.reading import InvariantReading, NodeReading, PoolReading, ReadSide, WorkerReading
+from mooring.control.reading import NodeReading, PoolReading, ReadSide, WorkerReading
+from mooring.control.rules import InvariantReading
 from mooring.control.serving.reading import DocumentUnavailable, ServiceReading, ServiceReadSide
 from mooring.control.submitting.reading import SubmissionDetail, SubmissionReading, SubmissionReadSide, read_detail
 from mooring.control.submitting.requests import SubmissionDesk
@@ -21,6 +22,8 @@ from mooring.model.audit import AuditRecord
 from mooring.model.checkup import Check, CheckStatus, Checkup
 from mooring.model.claim import Claim, ClaimState, EndCause
 from mooring.model.explanation import Explanation
+from mooring.model.why import Why
+from mooring.planning.whys.claims import explain_claim, explain_place
 
 __all__ = [
     "Asked",
@@ -57,6 +60,7 @@ __all__ = [
     "read_claim",
     "read_claims",
     "read_detail",
+    "read_waiting",
 ]
 
 
@@ -134,6 +138,7 @@ class ClaimReading(msgspec.Struct, frozen=True, rename="camel"):
     reason: str
     cause: EndCause | None  # why it ended, or lost its last worker
     idempotency_key: str | None
+    why: Why
 
 
 class ClaimItems(msgspec.Struct, frozen=True, rename="camel"):
@@ -175,8 +180,18 @@ def read_act(record: AuditRecord) -> AuditReading:
 _BEFORE_RUNNING = (ClaimState.QUEUED, ClaimState.CLAIMED)  # one that was queued again may have run before
 
 
-def read_claim(claim: Claim, position: int | None = None) -> ClaimReading:
-    """A row as claimers see it."""
+def read_claim(claim: Claim) -> ClaimReading:
+    """A row as its claimer sees it. Every claim and release passes here: nothing is looked up for it."""
+    return _read_claim(claim, None, explain_claim(claim))
+
+
+def read_waiting(reading: ReadSide, claim: Claim, position: int | None) -> ClaimReading:
+    """One that waits: with its place, and why nobody is free."""
+    shortage = reading.shortage(f"{claim.namespace}/{claim.pool}")
+    return _read_claim(claim, position, explain_place(claim, position, shortage))
+
+
+def _read_claim(claim: Claim, position: int | None, why: Why) -> ClaimReading:
     worker = None
     if claim.pod_name is not None and claim.pod_uid is not None:
         worker = WorkerOfClaim(claim.pod_name, claim.pod_uid, claim.address)
@@ -201,9 +216,10 @@ def read_claim(claim: Claim, position: int | None = None) -> ClaimReading:
         ended_at=claim.ended_at,
         wait_until=claim.wait_until,
         rebinds=claim.rebinds,
-        reason=claim.reason,
+        reason=claim.reason or (why.message if claim.state is ClaimState.QUEUED else ""),
         cause=claim.cause,
         idempotency_key=claim.idempotency_key,
+        why=why,
     )
 
 
@@ -211,4 +227,8 @@ async def read_claims(reading: ReadSide, which: ClaimFilter, limit: int, before:
     """A page of claims, those that wait with their place in the queue."""
     page = await reading.claims(which, limit, before)
     places = await reading.queue_places(claim for claim in page.items if claim.state is ClaimState.QUEUED)
-    return ClaimItems([read_claim(claim, places.get(claim.id)) for claim in page.items], page.total, page.next_ticket)
+    items = [
+        read_waiting(reading, claim, places.get(claim.id)) if claim.state is ClaimState.QUEUED else read_claim(claim)
+        for claim in page.items
+    ]
+    return ClaimItems(items, page.total, page.next_ticket)

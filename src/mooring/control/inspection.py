@@ -15,6 +15,7 @@ from mooring.model.errors import NotFound, Unavailable
 from mooring.model.health import WorkerHealth
 from mooring.model.node import Node
 from mooring.model.spelling import suggest
+from mooring.model.why import Why
 from mooring.model.worker import ClassifiedWorker, WorkerState
 from mooring.planning.drain_check import DrainCheck, DrainSnapshot, plan_drain_check
 from mooring.planning.workers import classify_worker
@@ -38,6 +39,7 @@ class InspectedNode:
     ready: bool
     check: DrainCheck
     workers: list[WorkerReading]
+    why: Why
 
 
 class Inspection:
@@ -74,7 +76,9 @@ class Inspection:
         node = self._fleet.nodes.get(name)
         if node is None:
             return None
-        return InspectedNode(node.ready, await self._check(node), await self._reading.workers(node=name))
+        workers = await self._reading.workers(node=name)
+        why = self._reading.explain_node(node, workers)
+        return InspectedNode(node.ready, await self._check(node), workers, why)
 
     def no_node(self, name: str) -> NotFound:
         """What to answer of a node that is not there: the one that was meant."""

@@ -1,27 +1,27 @@
 """The read side: what api, pages and terminal may know, as plain structs of the contract."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
 
 import msgspec
 
 from mooring.control.fleet import Fleet
 from mooring.control.health import HealthChecks
 from mooring.control.quarantine import Quarantines
-from mooring.control.switches import Switches
+from mooring.control.rules import InvariantReading, Rules
+from mooring.control.standings import PoolStandings
 from mooring.ledger.port import Ledger
 from mooring.ledger.records import AuditFilter, AuditPage, ClaimFilter, ClaimPage
 from mooring.model.claim import Claim
 from mooring.model.errors import NotFound, Unavailable
 from mooring.model.health import WorkerHealth
-from mooring.model.invariant import INVARIANTS
-from mooring.model.node import Quarantine
+from mooring.model.node import Node, Quarantine
 from mooring.model.pool import Pool, PoolSpec, PoolStatus
 from mooring.model.spelling import suggest
 from mooring.model.why import Why
 from mooring.model.worker import ClassifiedWorker, Worker, WorkerState
+from mooring.planning.whys.nodes import Resident, explain_node
 from mooring.planning.workers import classify_worker
 
 
@@ -34,6 +34,7 @@ class PoolReading(msgspec.Struct, frozen=True, rename="camel"):
     status: PoolStatus
     generation: int
     terminating: bool
+    why: Why
 
 
 class WorkerReading(msgspec.Struct, frozen=True, rename="camel"):
@@ -72,44 +73,31 @@ class NodeReading(msgspec.Struct, frozen=True, rename="camel"):
     created_at: datetime | None
     quarantine: Quarantine | None
     workers: dict[str, int]
-
-
-class InvariantReading(msgspec.Struct, frozen=True, rename="camel"):
-    """A rule: whether it holds, what was found and healed, and its switch."""
-
-    id: str
-    rule: str
-    remedy: str
-    constants: str
-    enforced: bool
-    state: str  # holds, broken, paused, unknown
-    paused: bool
-    paused_by: str
-    pause_reason: str
-    broken: int
-    found: int
-    healed: int
-    mean_heal_seconds: float | None
-    checked_at: datetime | None
-    evidence: dict[str, Any] | None
+    why: Why
 
 
 class ReadSide:
     """Answers questions from caches and the ledger; changes nothing."""
 
     def __init__(
-        self, fleet: Fleet, ledger: Ledger, switches: Switches, quarantines: Quarantines, health: HealthChecks
+        self,
+        fleet: Fleet,
+        ledger: Ledger,
+        rules: Rules,
+        quarantines: Quarantines,
+        health: HealthChecks,
+        standings: PoolStandings,
     ) -> None:
         self._fleet = fleet
         self._health = health
         self._quarantines = quarantines
         self._ledger = ledger
-        self._switches = switches
-        self._counted_too: list[tuple[str, Callable[[], int]]] = []
+        self._standings = standings
+        self.rules = rules
 
     def pools(self) -> list[PoolReading]:
         """All pools, by namespace and name."""
-        return [_pool(pool) for _, pool in sorted(self._fleet.pools.items())]
+        return [self._read_pool(pool) for _, pool in sorted(self._fleet.pools.items())]
 
     def pool(self, namespace: str, name: str) -> PoolReading:
         """One pool, or `NotFound`."""
@@ -117,7 +105,18 @@ class ReadSide:
         if pool is None:
             key = f"{namespace}/{name}"
             raise NotFound(f"there is no pool {key}", fix=suggest(key, self._fleet.pools, "pools"))
-        return _pool(pool)
+        return self._read_pool(pool)
+
+    def _read_pool(self, pool: Pool) -> PoolReading:
+        return PoolReading(
+            namespace=pool.namespace,
+            name=pool.name,
+            spec=pool.spec,
+            status=pool.status,
+            generation=pool.generation,
+            terminating=pool.terminating,
+            why=self._standings.of(pool),
+        )
 
     async def workers(
         self, namespace: str = "", pool: str = "", node: str = "", state: str = ""
@@ -152,30 +151,15 @@ class ReadSide:
 
     async def nodes(self) -> list[NodeReading]:
         """All nodes with their workers counted."""
-        counts: dict[str, Counter[str]] = defaultdict(Counter)
+        by_node: dict[str, list[WorkerReading]] = defaultdict(list)
         for worker in await self.workers():
-            counts[worker.node][worker.state] += 1
+            by_node[worker.node].append(worker)
         closed = self._quarantines.closed()
-        return [
-            NodeReading(
-                name=node.name,
-                uid=node.uid,
-                ready=node.ready,
-                schedulable=not node.draining_because,
-                draining=node.draining_because,
-                system=node.is_system,
-                taints=tuple(str(taint) for taint in node.taints),
-                labels=dict(node.labels),
-                created_at=node.created_at,
-                quarantine=closed.get(node.uid),
-                workers={state.value: counts[name][state.value] for state in WorkerState},
-            )
-            for name, node in sorted(self._fleet.nodes.items())
-        ]
+        return [_node(node, by_node[name], closed.get(node.uid)) for name, node in sorted(self._fleet.nodes.items())]
 
-    def count_too(self, rule: str, count: Callable[[], int]) -> None:
-        """Have what a part beside the pools finds broken counted with a rule that is judged at every look."""
-        self._counted_too.append((rule, count))
+    def explain_node(self, node: Node, workers: list[WorkerReading]) -> Why:
+        """Why it takes work or does not; `workers` are those on it."""
+        return _explain_node(node, workers, self._quarantines.closed().get(node.uid))
 
     @property
     def rest(self) -> str:
@@ -187,43 +171,7 @@ class ReadSide:
 
     def invariants(self) -> list[InvariantReading]:
         """All rules; those this build does not enforce say so."""
-        broken_now = {"warm-floor": 0, "schedulable": 0}
-        for rule_id, count in self._counted_too:
-            broken_now[rule_id] += count()
-        for pool in self._fleet.pools.values():
-            for condition in pool.status.conditions:
-                if condition.type == "Ready" and condition.status == "False":
-                    broken_now["warm-floor"] += 1
-                if condition.type == "Schedulable" and condition.status == "False":
-                    broken_now["schedulable"] += 1
-        readings = []
-        for rule in INVARIANTS:
-            kept = self._switches.states.get(rule.id)
-            broken = broken_now.get(rule.id, kept.broken if kept else 0)
-            paused = bool(kept and kept.paused)
-            looked = rule.id in broken_now or (kept is not None and kept.checked_at is not None)
-            checked = rule.enforced and self._fleet.synced and looked
-            state = "paused" if paused else "unknown" if not checked else "broken" if broken else "holds"
-            readings.append(
-                InvariantReading(
-                    id=rule.id,
-                    rule=rule.rule,
-                    remedy=rule.remedy,
-                    constants=rule.constants,
-                    enforced=rule.enforced,
-                    state=state,
-                    paused=paused,
-                    paused_by=kept.paused_by if kept else "",
-                    pause_reason=kept.reason if kept else "",
-                    broken=broken,
-                    found=kept.found if kept else 0,
-                    healed=kept.healed if kept else 0,
-                    mean_heal_seconds=kept.heal_seconds / kept.healed if kept and kept.healed else None,
-                    checked_at=kept.checked_at if kept else None,
-                    evidence=kept.evidence if kept else None,
-                )
-            )
-        return readings
+        return self.rules.readings()
 
     def invariant(self, rule_id: str) -> InvariantReading:
         """One rule."""
@@ -245,6 +193,11 @@ class ReadSide:
             places.update({claim.id: place for place, claim in enumerate(queue, start=1)})
         return places
 
+    def shortage(self, pool_key: str) -> Why | None:
+        """Why nobody of a pool is free; None when there is no such pool."""
+        pool = self._fleet.pool(pool_key)
+        return self._standings.shortage(pool) if pool is not None else None
+
     async def _claims_by_pod(self, pods: list[str] | None) -> dict[str, tuple[Claim, ...]]:
         """Live claims of these pods, or of all."""
         ledger = self._ledger.claims
@@ -259,8 +212,31 @@ class ReadSide:
         return {uid: tuple(claims) for uid, claims in by_pod.items()}
 
 
-def _pool(pool: Pool) -> PoolReading:
-    return PoolReading(pool.namespace, pool.name, pool.spec, pool.status, pool.generation, pool.terminating)
+def _node(node: Node, workers: list[WorkerReading], quarantine: Quarantine | None) -> NodeReading:
+    counts = Counter(worker.state for worker in workers)
+    return NodeReading(
+        name=node.name,
+        uid=node.uid,
+        ready=node.ready,
+        schedulable=not node.draining_because,
+        draining=node.draining_because,
+        system=node.is_system,
+        taints=tuple(str(taint) for taint in node.taints),
+        labels=dict(node.labels),
+        created_at=node.created_at,
+        quarantine=quarantine,
+        workers={state.value: counts[state.value] for state in WorkerState},
+        why=_explain_node(node, workers, quarantine),
+    )
+
+
+def _explain_node(node: Node, workers: list[WorkerReading], quarantine: Quarantine | None) -> Why:
+    held = [
+        Resident(f"{one.namespace}/{one.name}", one.owner, one.protected_until if one.protected else None)
+        for one in workers
+        if one.claims or one.owner
+    ]
+    return explain_node(node, quarantine, held)
 
 
 def _worker(item: ClassifiedWorker, claims: tuple[Claim, ...], health: WorkerHealth | None) -> WorkerReading:

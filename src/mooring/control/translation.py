@@ -123,7 +123,16 @@ def pool_from_view(view: views.WorkerPool) -> Pool:
     """A pool as the planner reads it."""
     meta = view.metadata
     return Pool(
-        meta.namespace, meta.name, meta.uid, meta.generation, view.spec, view.status, view.terminating, view.defects
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        generation=meta.generation,
+        spec=view.spec,
+        status=view.status,
+        terminating=view.terminating,
+        defects=view.defects,
+        created_at=meta.creation_timestamp,
+        terminating_since=meta.deletion_timestamp,
     )
 
 

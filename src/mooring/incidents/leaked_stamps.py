@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import inf
 
 from mooring.control.claiming.activity import PolledActivity
-from mooring.control.claiming.desk import WaitTimedOut
+from mooring.control.claiming.refusals import WaitTimedOut
 from mooring.incidents.agents import Agents
 from mooring.incidents.incident import Figures, Incident
 from mooring.incidents.replica import Replica

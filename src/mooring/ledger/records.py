@@ -145,6 +145,7 @@ class InvariantState(msgspec.Struct, frozen=True, kw_only=True):
     heal_seconds: float = 0.0  # time from first seen to healed, summed over `healed`
     last_heal_seconds: float | None = None
     evidence: dict[str, Any] | None = None  # of the last violation
+    verdict_since: datetime | None = None  # since when every check found something broken, or none did
 
 
 class InvariantCheck(msgspec.Struct, frozen=True, kw_only=True):

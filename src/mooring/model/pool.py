@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
@@ -97,6 +98,8 @@ class Pool(msgspec.Struct, frozen=True):
     status: PoolStatus = PoolStatus()
     terminating: bool = False
     defects: tuple[str, ...] = ()  # fields that could not be read
+    created_at: datetime | None = None
+    terminating_since: datetime | None = None
 
     @property
     def key(self) -> str:

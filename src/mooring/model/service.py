@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
@@ -135,6 +134,6 @@ def explain_status(status: ServiceStatus) -> Why:
         for condition in status.conditions
         if condition.status != "True" and condition.type not in ("Serving", "RolledBack")
     )
-    since = datetime.fromisoformat(serving.last_transition_time) if serving and serving.last_transition_time else None
+    since = serving.since if serving else None
     code = serving.reason if serving else "NotReconciled"
     return Why(code, status.reason or "not looked at yet", since, blockers, fix=status.fix)

@@ -177,6 +177,7 @@ class Warmup(msgspec.Struct, frozen=True):
     close_request: str = ""
     terminating: bool = False
     defects: tuple[str, ...] = ()  # fields that could not be read
+    terminating_since: datetime | None = None
 
     @property
     def key(self) -> str:

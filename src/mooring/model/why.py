@@ -26,6 +26,14 @@ class Condition(msgspec.Struct, frozen=True, rename="camel"):
     last_transition_time: str = ""
     observed_generation: int = 0
 
+    @property
+    def since(self) -> datetime | None:
+        """When its status last changed; None where whoever wrote it left no time."""
+        try:
+            return datetime.fromisoformat(self.last_transition_time)
+        except ValueError:
+            return None
+
 
 def merge_conditions(old: tuple[Condition, ...], new: tuple[Condition, ...], now: str) -> tuple[Condition, ...]:
     """The new conditions, each keeping its transition time while its status stays the same."""

@@ -11,6 +11,7 @@ from mooring.clock import Clock, Entropy
 from mooring.control.claiming.ending import Ending
 from mooring.control.claiming.handover import Handover, NoWorker
 from mooring.control.claiming.ready import ReadyIndex
+from mooring.control.claiming.refusals import Refusals
 from mooring.control.fleet import Fleet
 from mooring.ledger.port import Ledger
 from mooring.model.claim import (
@@ -23,7 +24,7 @@ from mooring.model.claim import (
     Verdict,
     judge_repeat,
 )
-from mooring.model.errors import Conflict, NotFound, Refused, StaleEpoch, Unavailable
+from mooring.model.errors import Conflict, NotFound, Refused, StaleEpoch
 from mooring.model.evidence import clean_reason
 from mooring.model.pool import Pool, find_problems
 from mooring.model.spelling import suggest
@@ -42,18 +43,6 @@ class PoolInvalid(Refused):
     """The pool's spec is wrong, so nothing is handed out."""
 
     code = "pool_invalid"
-
-
-class NoIdleWorker(Unavailable):
-    """Nobody is free, and the claimer does not want to wait."""
-
-    code = "no_idle_worker"
-
-
-class WaitTimedOut(Unavailable):
-    """Nobody became free in time."""
-
-    code = "wait_timed_out"
 
 
 class Bells:
@@ -95,6 +84,7 @@ class ClaimDesk:
         ready: ReadyIndex,
         handover: Handover,
         ending: Ending,
+        refusals: Refusals,
         bells: Bells,
         clock: Clock,
         entropy: Entropy,
@@ -104,6 +94,7 @@ class ClaimDesk:
         self._ready = ready
         self._handover = handover
         self._ending = ending
+        self._refusals = refusals
         self._bells = bells
         self._clock = clock
         self._entropy = entropy
@@ -118,15 +109,13 @@ class ClaimDesk:
             return claim
         if wish.wait <= 0:
             await self._refuse_over_limit(pool, wish.owner)
-            raise NoIdleWorker(
-                f"no worker of {pool_key} is idle", fix="ask with 'wait', or raise the pool's warm or max"
-            )
+            raise self._refusals.no_idle_worker(pool)
         until = self._clock.now() + timedelta(seconds=wish.wait)
         limit = pool.spec.limits.per_owner
         admission = await self._ledger.claims.insert_queued(
             new, now=self._clock.now(), wait_until=until, owner_limit=limit
         )
-        return await self._follow(pool, admission.require(), wish.wait)
+        return await self._follow(pool, await self._refusals.require(admission, pool, wish.owner), wish.wait)
 
     async def _claim_now(self, pool: Pool, new: NewClaim, wait_seconds: float) -> Claim | None:
         """A free worker, unless others wait already; None when the claim has to wait."""
@@ -154,7 +143,7 @@ class ClaimDesk:
             self._ready.free(pool.key, place.worker.uid, place.slot)
             if admission.verdict is AdmissionVerdict.QUEUE_AHEAD:
                 return None
-            return await self._follow(pool, admission.require(), wait_seconds)
+            return await self._follow(pool, await self._refusals.require(admission, pool, new.owner), wait_seconds)
         return await self._existing(pool, new, wait_seconds)
 
     async def _existing(self, pool: Pool, new: NewClaim, wait_seconds: float) -> Claim | None:
@@ -168,7 +157,7 @@ class ClaimDesk:
         """Who may not have one anyway is told so, idle workers or not."""
         limit = pool.spec.limits.per_owner
         if limit is not None and await self._ledger.claims.count_open(pool.namespace, pool.name, owner) >= limit:
-            Admission(AdmissionVerdict.LIMIT_REACHED).require()
+            await self._refusals.require(Admission(AdmissionVerdict.LIMIT_REACHED), pool, owner)
 
     async def _follow(self, pool: Pool, claim: Claim, seconds: float) -> Claim:
         """Until the claim runs or ends, for so many seconds; then as it is. One that nobody completes is taken up."""
@@ -182,7 +171,7 @@ class ClaimDesk:
                     await self._take_up(pool, current, left)
                     continue
                 if current.state not in (ClaimState.QUEUED, ClaimState.CLAIMED) or left <= 0:
-                    return await self._judge(current)
+                    return await self._judge(pool, current, waited=claim.open)
                 await _wait(rung, min(left, 5.0, abandoned_in or 5.0))
                 rung.clear()
 
@@ -210,19 +199,18 @@ class ClaimDesk:
             wait_until=now + timedelta(seconds=left_seconds),
         )
 
-    async def _judge(self, claim: Claim) -> Claim:
+    async def _judge(self, pool: Pool, claim: Claim, waited: bool) -> Claim:
         """A claim whose own wait is over expires; one that was asked for again, with time left, waits on."""
+        if waited and claim.cause is EndCause.WAIT_OVER:
+            raise self._refusals.wait_timed_out(pool, claim, None)  # whoever looked after the queue was faster
         overdue = claim.wait_until is not None and self._clock.now() >= claim.wait_until
         if claim.state is ClaimState.QUEUED and overdue:
+            position = await self.position(claim.id)
             outcome = await self._ledger.claims.end(
                 claim.id, claim.epoch, EndCause.WAIT_OVER, now=self._clock.now(), reason="nobody became free in time"
             )
             if outcome.applied:
-                raise WaitTimedOut(
-                    f"no worker of {claim.namespace}/{claim.pool} became free in time",
-                    fix="wait longer, or raise the pool's warm or max",
-                    detail={"claim": claim.id},
-                )
+                raise self._refusals.wait_timed_out(pool, claim, position)
             claim = await self.get(claim.id)
         if claim.ended_at is not None and claim.state is not ClaimState.RELEASED:
             raise Conflict(f"claim {claim.id} is {claim.state.value}: {claim.reason}", detail={"claim": claim.id})

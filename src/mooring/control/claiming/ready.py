@@ -68,6 +68,11 @@ class ReadyIndex:
         """How many workers are usable and nobody's."""
         return len(self._pools[pool_key].by_load[0])
 
+    def held(self, pool_key: str) -> dict[str, int]:
+        """How many slots of each worker are taken, by uid."""
+        present = self._fleet.worker_pools.get(pool_key, {})
+        return {uid: len(slots) for uid in present if (slots := self._occupied.get(uid))}
+
     def on_free(self, listener: Callable[[str], None]) -> None:
         """Be told which pool has a free slot now."""
         self._listeners.append(listener)

@@ -11,6 +11,7 @@ from mooring.model.serving import Answer, Outcome
 from mooring.model.spelling import suggest
 from mooring.model.why import Why
 from mooring.planning.services.diagnosis import judge_answer
+from mooring.planning.whys.rules import Violation
 
 
 class DocumentUnavailable(Unavailable):
@@ -49,10 +50,14 @@ class ServiceReadSide:
         """One service, or `NotFound`."""
         return self._read(self._find(namespace, name))
 
-    def unschedulable(self) -> int:
-        """How many services no node takes."""
-        conditions = [one for service in self._watch.services.values() for one in service.status.conditions]
-        return sum(one.type == "Schedulable" and one.status == "False" for one in conditions)
+    def unschedulable(self) -> list[Violation]:
+        """The services that no node takes."""
+        return [
+            Violation(f"service/{key}", one.message, one.since)
+            for key, service in sorted(self._watch.services.items())
+            for one in service.status.conditions
+            if one.type == "Schedulable" and one.status == "False"
+        ]
 
     async def document(self, namespace: str, name: str) -> ApiDocument:
         """The document as the service gives it out now; `DocumentUnavailable` says why there is none."""

@@ -137,11 +137,11 @@ def _phase(view: Submission) -> str:
 def _why(view: Submission, phase: str) -> Why:
     status = view.status
     shut = [gate for gate in status.gates if gate.state != "ok"]
-    since = next((one.last_transition_time for one in status.conditions if one.type == "Finished"), "")
+    finished = next((one.since for one in status.conditions if one.type == "Finished"), None)
     return Why(
         code=phase.lower(),
         message=status.message or "not looked at yet",
-        since=datetime.fromisoformat(since) if since else view.metadata.creation_timestamp,
+        since=finished or view.metadata.creation_timestamp,
         blockers=tuple(f"{gate.id}: {gate.message}" for gate in shut),
         fix=next((gate.fix for gate in shut if gate.fix), ""),
     )

@@ -10,7 +10,9 @@ from mooring.control.warming.watch import WarmupWatch
 from mooring.model.errors import NotFound
 from mooring.model.spelling import suggest
 from mooring.model.warmup import Warmup, WarmupSpec, WarmupStatus
+from mooring.model.why import Why
 from mooring.planning.warmups.warmth import warm_nodes
+from mooring.planning.whys.warmups import explain_warmup
 
 
 class WarmupReading(msgspec.Struct, frozen=True, rename="camel"):
@@ -26,6 +28,7 @@ class WarmupReading(msgspec.Struct, frozen=True, rename="camel"):
     created_at: datetime
     warm_nodes: tuple[str, ...]
     rewarm_pending: bool
+    why: Why
 
 
 class WarmupReadSide:
@@ -60,6 +63,7 @@ class WarmupReadSide:
             created_at=warmup.created_at,
             warm_nodes=warm_nodes(warmup.status, self._fleet.nodes),
             rewarm_pending=bool(warmup.rewarm_wish),
+            why=explain_warmup(warmup),
         )
 
 

@@ -34,6 +34,7 @@ def warmup_from_view(view: views.Warmup) -> Warmup:
         close_request=meta.annotations.get(names.CLOSE_CIRCUIT, ""),
         terminating=view.terminating,
         defects=view.defects,
+        terminating_since=meta.deletion_timestamp,
     )
 
 

@@ -1,5 +1,6 @@
 -- fragment: rule
-id, paused, paused_by, reason, paused_since, checked_at, broken, found, healed, heal_seconds, last_heal_seconds, evidence
+id, paused, paused_by, reason, paused_since, checked_at, broken, found, healed, heal_seconds, last_heal_seconds, evidence,
+verdict_since
 
 -- name: all
 SELECT {rule} FROM invariants ORDER BY id
@@ -15,10 +16,12 @@ WITH switched AS (
 SELECT {rule}, pg_notify('mooring_invariant', id) FROM switched
 
 -- name: record
-INSERT INTO invariants (id, checked_at, broken, found, healed, heal_seconds, last_heal_seconds, evidence)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+INSERT INTO invariants (id, checked_at, verdict_since, broken, found, healed, heal_seconds, last_heal_seconds, evidence)
+VALUES ($1, $2, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (id) DO UPDATE SET
     checked_at = greatest(invariants.checked_at, excluded.checked_at),
+    verdict_since = CASE WHEN (invariants.broken > 0) = (excluded.broken > 0) AND invariants.verdict_since IS NOT NULL
+        THEN invariants.verdict_since ELSE excluded.verdict_since END,
     broken = excluded.broken,
     found = invariants.found + excluded.found,
     healed = invariants.healed + excluded.healed,

@@ -34,10 +34,12 @@ class MemoryInvariants:
         store = await self._session.turn()
         for check in checks:
             state = store.invariants.get(check.id, InvariantState(id=check.id))
+            stands = (state.broken > 0) == (check.broken > 0) and state.verdict_since is not None
             store.invariants[check.id] = replace(
                 state,
                 checked_at=max(state.checked_at or check.at, check.at),
                 broken=check.broken,
+                verdict_since=state.verdict_since if stands else check.at,
                 found=state.found + check.found,
                 healed=state.healed + len(check.healed),
                 heal_seconds=state.heal_seconds + sum(check.healed),

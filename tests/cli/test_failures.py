@@ -3,7 +3,7 @@
 import pytest
 
 from mooring.cli.failures import AUTH, FAILED, NOT_FOUND, USAGE, guarded
-from mooring.client.errors import RemoteError, Unreachable
+from mooring.client.errors import ClaimTimeout, LimitReached, RemoteError, Unreachable
 from mooring.model.errors import (
     Conflict,
     Forbidden,
@@ -52,6 +52,24 @@ def ending_of(error: BaseException) -> int:
 )
 def test_scripts_can_tell_the_kinds_of_failure_apart(error: MooringError, code: int):
     assert ending_of(error) == code
+
+
+@pytest.mark.parametrize("kind", [ClaimTimeout, LimitReached])
+def test_whoever_gets_no_worker_is_told_the_last_state_since_when_and_every_blocker(kind, capsys):
+    why = {"code": "queued", "message": "place 2", "since": "2026-03-01T12:00:00Z", "blockers": ["0 idle", "1 ahead"]}
+    ending_of(kind(503, "wait_timed_out", "nobody in time", {"why": why, "fix": "wait longer"}))
+    assert capsys.readouterr().err.splitlines() == [
+        "mooring: wait_timed_out: nobody in time",
+        "  place 2 (since 2026-03-01 12:00:00Z)",
+        "  0 idle",
+        "  1 ahead",
+        "  fix: wait longer",
+    ]
+
+
+def test_an_error_of_a_server_that_gives_no_why_is_told_without_one(capsys):
+    ending_of(LimitReached(429, "limit_reached", "the owner's limit is reached", {}))
+    assert capsys.readouterr().err == "mooring: limit_reached: the owner's limit is reached\n"
 
 
 def test_an_error_is_one_line_and_its_fix_another(capsys: pytest.CaptureFixture[str]):

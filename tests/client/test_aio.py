@@ -121,7 +121,7 @@ def test_cancelled_while_waiting_leaves_nothing_in_the_queue(dock, mooring, run)
             assert await in_thread(dock.open_claims, pool) == 1
 
     run(main())
-    assert told[0].position == 1 and "1 busy" in told[0].why.blockers[0]
+    assert told[0].position == 1 and "1 busy" in told[0].why.blockers[0] and told[0].why.since is not None
 
 
 def test_nobody_free_in_time_is_explained(dock, mooring, run):
@@ -133,7 +133,7 @@ def test_nobody_free_in_time_is_explained(dock, mooring, run):
 
     with pytest.raises(ClaimTimeout) as raised:
         run(main())
-    assert raised.value.why.blockers
+    assert raised.value.why.blockers and raised.value.why.since is not None
     assert dock.open_claims(pool) == 0
 
 

@@ -15,6 +15,7 @@ from mooring.client.errors import (
     RemoteError,
     Unavailable,
     Unreachable,
+    read_why,
 )
 from mooring.client.sdk import Mooring
 from mooring.control.claiming.handover import CARRIED_SECONDS
@@ -155,7 +156,9 @@ def test_whoever_waits_is_told_where_they_stand_and_why(dock, mooring):
         with mooring.claim(pool, owner="second", wait="1s", on_wait=told.append):
             pass
     assert told and told[0].position == 1 and told[0].waited_seconds >= 0.4
+    assert "place 1 in the queue" in told[0].why.message and told[0].why.since is not None
     why = raised.value.why
+    assert why == read_why(raised.value.detail["why"]) and why.since is not None
     assert "0 idle, 1 busy" in why.blockers[0] and "at most 1" in why.blockers[0]
     assert why.fix and pool in why.message
     assert dock.open_claims(pool) == 0
@@ -165,7 +168,8 @@ def test_nobody_free_and_no_wait_is_a_timeout_at_once(dock, mooring):
     pool = dock.pool()
     with mooring.claim(pool, owner="first"), pytest.raises(ClaimTimeout) as raised:
         mooring.claim(pool, owner="second").__enter__()
-    assert raised.value.remote_code == "no_idle_worker" and raised.value.why.blockers
+    assert raised.value.remote_code == "no_idle_worker"
+    assert raised.value.why.since is not None and "1 busy" in raised.value.why.blockers[0]
 
 
 def test_giving_up_while_waiting_leaves_nothing_in_the_queue(dock, mooring):
@@ -185,6 +189,7 @@ def test_an_owner_over_the_limit_gets_a_typed_error(dock, mooring):
     with mooring.claim(pool, owner="acme"), pytest.raises(LimitReached) as raised:
         mooring.claim(pool, owner="acme").__enter__()
     assert not raised.value.retryable
+    assert "acme holds 1 of at most 1" in raised.value.why.message and len(raised.value.why.blockers) == 1
 
 
 @pytest.mark.parametrize("wait", ["0s", "20s"])

@@ -5,8 +5,10 @@ from collections.abc import Callable
 from typing import NoReturn, TypeVar
 
 from mooring.cli.output import printable
-from mooring.client.errors import ClaimTimeout, LeaseLost
+from mooring.client.errors import ClaimTimeout, ExplainedError, LeaseLost
 from mooring.model import errors
+from mooring.model.spans import describe_moment
+from mooring.model.why import Why
 
 OK, FAILED, USAGE, NOT_FOUND, AUTH, TIMED_OUT, LEASE_LOST = range(7)
 
@@ -33,11 +35,16 @@ def fail(error: errors.MooringError) -> NoReturn:
     """One line for the cause, one for each thing in the way, one for what to do."""
     code = getattr(error, "remote_code", error.code)
     print(printable(f"mooring: {code}: {error.message}"), file=sys.stderr)
-    for blocker in error.why.blockers if isinstance(error, ClaimTimeout) else ():
-        print(printable(f"  {blocker}"), file=sys.stderr)
+    for line in _lines(error.why) if isinstance(error, ExplainedError) and error.why.since else ():
+        print(printable(f"  {line}"), file=sys.stderr)
     if error.fix:
         print(printable(f"  fix: {error.fix}"), file=sys.stderr)
     sys.exit(exit_code(error))
+
+
+def _lines(why: Why) -> list[str]:
+    since = f" (since {describe_moment(why.since)})" if why.since else ""
+    return [f"{why.message}{since}", *why.blockers]
 
 
 def guarded(action: Callable[[], T]) -> T:

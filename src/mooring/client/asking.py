@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from mooring.client.connection import Connection
-from mooring.client.errors import ClaimTimeout, RemoteError, Unavailable
+from mooring.client.errors import ClaimTimeout, RemoteError, Unavailable, read_why
 from mooring.client.leases import withdraw
 from mooring.client.leasing import (
     CLOSE_SECONDS,
@@ -49,7 +49,7 @@ class Asking:
         self._clock = clock
         self._entropy = entropy
         self._sleeper = threading.Event()
-        self._started = clock.monotonic()
+        self._started, self._since = clock.monotonic(), clock.now()
         self._deadline = self._started + wish.wait_seconds
         self.prompt = wish.wait_seconds == 0
 
@@ -58,7 +58,7 @@ class Asking:
         try:
             return self._until_running()
         except ClaimTimeout as error:
-            error.why = self._explain()
+            error.why = read_why(error.detail.get("why")) or self._explain()
             raise
         except Unavailable:
             self._abandon()
@@ -143,18 +143,18 @@ class Asking:
     def _tell(self) -> None:
         if self._on_wait is None:
             return
-        position = None
+        found = None
         with contextlib.suppress(Unavailable):
             found = self._find()
-            position = self._connection.get(claim_path(found.id))["position"] if found is not None else None
+        position, why = (found.position, found.why) if found is not None else (None, None)
         waited = self._clock.monotonic() - self._started
-        self._on_wait(Waiting(position, waited, self._explain(position)))
+        self._on_wait(Waiting(position, waited, why or self._explain(position)))
 
     def _explain(self, position: int | None = None) -> Why:
         pool = None
         with contextlib.suppress(RemoteError):
             pool = self._connection.request("GET", self._wish.pool_path, timeout_seconds=CLOSE_SECONDS)
-        return explain_wait(self._wish, pool, position)
+        return explain_wait(self._wish, pool, position, self._since)
 
     def _find(self) -> Grant | None:
         """The open claim under our key."""

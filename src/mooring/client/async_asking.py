@@ -8,7 +8,7 @@ from typing import Any
 from mooring.client.asking import ANSWER_SECONDS, LATE_SECONDS, OnWait
 from mooring.client.async_connection import AsyncConnection
 from mooring.client.async_leases import withdraw
-from mooring.client.errors import ClaimTimeout, RemoteError, Unavailable
+from mooring.client.errors import ClaimTimeout, RemoteError, Unavailable, read_why
 from mooring.client.leasing import (
     CLOSE_SECONDS,
     LOOK_SECONDS,
@@ -41,7 +41,7 @@ class AsyncAsking:
         self._on_wait = on_wait
         self._clock = clock
         self._entropy = entropy
-        self._started = clock.monotonic()
+        self._started, self._since = clock.monotonic(), clock.now()
         self._deadline = self._started + wish.wait_seconds
         self.prompt = wish.wait_seconds == 0
 
@@ -50,7 +50,7 @@ class AsyncAsking:
         try:
             return await self._until_running()
         except ClaimTimeout as error:
-            error.why = await self._explain()
+            error.why = read_why(error.detail.get("why")) or await self._explain()
             raise
         except Unavailable:
             await self._abandon()
@@ -131,19 +131,18 @@ class AsyncAsking:
     async def _tell(self) -> None:
         if self._on_wait is None:
             return
-        position = None
+        found = None
         with contextlib.suppress(Unavailable):
             found = await self._find()
-            if found is not None:
-                position = (await self._connection.get(claim_path(found.id)))["position"]
+        position, why = (found.position, found.why) if found is not None else (None, None)
         waited = self._clock.monotonic() - self._started
-        self._on_wait(Waiting(position, waited, await self._explain(position)))
+        self._on_wait(Waiting(position, waited, why or await self._explain(position)))
 
     async def _explain(self, position: int | None = None) -> Why:
         pool = None
         with contextlib.suppress(RemoteError):
             pool = await self._connection.request("GET", self._wish.pool_path, timeout_seconds=CLOSE_SECONDS)
-        return explain_wait(self._wish, pool, position)
+        return explain_wait(self._wish, pool, position, self._since)
 
     async def _find(self) -> Grant | None:
         """The open claim under our key."""

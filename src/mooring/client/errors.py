@@ -1,8 +1,9 @@
 """What can go wrong when talking to Mooring, with the code the server sent.
 
 RemoteError            the server answered with an error
-+-- ClaimTimeout       nobody became free in time; `why` says what stood in the way
-+-- LimitReached       the owner holds as many claims as the pool allows
++-- ExplainedError     `why` says what stood in the way, and since when
+|   +-- ClaimTimeout   nobody became free in time
+|   +-- LimitReached   the owner holds as many claims as the pool allows
 +-- MintFailed         the pool's mint gave no credentials; never repeated by itself
 +-- Unavailable        no answer, or one that says nothing about the request: `retryable`
     +-- Unreachable    no answer came
@@ -14,8 +15,18 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+import msgspec
+
 from mooring.model.errors import MooringError
 from mooring.model.why import Why
+
+
+def read_why(told: object) -> Why | None:
+    """From the server's JSON; None where there is none, as from an older server."""
+    try:
+        return msgspec.convert(told, Why)
+    except msgspec.ValidationError:
+        return None
 
 
 class RemoteError(MooringError):
@@ -29,15 +40,19 @@ class RemoteError(MooringError):
         self.remote_code = code
 
 
-class ClaimTimeout(RemoteError):
-    """Nobody became free in time."""
+class ExplainedError(RemoteError):
+    """The server says why, with figures."""
 
     def __init__(self, status: int, code: str, message: str, detail: dict[str, Any]) -> None:
         super().__init__(status, code, message, detail)
-        self.why = Why(code, message, fix=self.fix)
+        self.why = read_why(detail.get("why")) or Why(code, message, fix=self.fix)
 
 
-class LimitReached(RemoteError):
+class ClaimTimeout(ExplainedError):
+    """Nobody became free in time."""
+
+
+class LimitReached(ExplainedError):
     """The owner holds as many claims as the pool allows."""
 
 

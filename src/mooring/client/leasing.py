@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from mooring.client.durations import Duration, parse_seconds
-from mooring.client.errors import ClaimTimeout, LeaseLost, LossCause, RemoteError
+from mooring.client.errors import ClaimTimeout, LeaseLost, LossCause, RemoteError, read_why
 from mooring.model.claim import EndCause
 from mooring.model.errors import InvalidInput, MooringError
 from mooring.model.why import Why
@@ -81,6 +81,7 @@ class Grant:
     cause: str | None
     ended_at: datetime | None
     key: str | None
+    why: Why | None = None  # older servers tell none
 
     @property
     def open(self) -> bool:
@@ -185,6 +186,7 @@ def read_grant(body: dict[str, Any]) -> Grant:
         cause=body.get("cause"),
         ended_at=datetime.fromisoformat(ended_at) if ended_at else None,
         key=body.get("idempotencyKey"),
+        why=read_why(body.get("why")),
     )
 
 
@@ -293,8 +295,8 @@ def judge_loss(claim_id: str, epoch: int, found: Grant | None, now: datetime) ->
     return LeaseLost(claim_id, cause, found.ended_at or now, found.reason or what)
 
 
-def explain_wait(wish: Wish, pool: dict[str, Any] | None, position: int | None) -> Why:
-    """Why nobody is free, quantified."""
+def explain_wait(wish: Wish, pool: dict[str, Any] | None, position: int | None, since: datetime) -> Why:
+    """Why nobody is free, quantified: for when the server did not say it with its answer."""
     blockers = []
     if pool is not None:
         status, most = pool["status"], pool["spec"]["max"]
@@ -311,6 +313,7 @@ def explain_wait(wish: Wish, pool: dict[str, Any] | None, position: int | None) 
     return Why(
         "waiting",
         f"no worker of {wish.pool} is free{place}",
+        since,
         blockers=tuple(blockers),
         fix="wait longer, or raise the pool's warm or max",
     )

@@ -70,6 +70,34 @@ def test_workers_say_where_they_are_and_why_they_are_so(api: httpx.Client):
         assert worker["address"].startswith("127.")
 
 
+@pytest.mark.parametrize("listing", ["pools", "workers", "nodes", "services", "warmups", "submissions", "invariants"])
+def test_no_state_is_listed_without_its_why_and_since(api: httpx.Client, listing: str):
+    for item in items(api, f"/v1/{listing}"):
+        assert item["why"].keys() >= WHY
+        assert item["why"]["code"] and item["why"]["message"] and item["why"]["since"], item
+
+
+def test_who_waits_or_may_not_is_told_how_many_there_are_and_what_they_do(api: httpx.Client, up: Up):
+    with own_pool(up, "full", warm=1, max=1, limits={"perOwner": 1}) as pool:
+        path = f"/v1/pools/{pool.key}/claims"
+        held = api.post(path, json={"owner": "holder"}).json()
+        assert held["why"].keys() >= WHY and held["why"]["code"] == "running" and held["why"]["since"]
+        for wish, status, code in (
+            ({"owner": "other"}, 503, "no_idle_worker"),
+            ({"owner": "other", "wait": 1}, 503, "wait_timed_out"),
+            ({"owner": "holder", "wait": 1}, 429, "limit_reached"),
+        ):
+            answer = api.post(path, json=wish)
+            assert (answer.status_code, answer.json()["code"]) == (status, code)
+            why = answer.json()["detail"]["why"]
+            assert why.keys() >= WHY and why["since"] and why["fix"]
+            expected = f"claim/{held['id']} running" if code == "limit_reached" else "workers: 0 idle, 1 busy"
+            assert why["blockers"][0].startswith(expected)
+        ended = items(api, f"/v1/claims?pool={pool.key}&state=expired")
+        assert [claim["why"]["code"] for claim in ended] == ["wait_over"]
+        assert api.delete(f"/v1/claims/{held['id']}").json()["why"]["code"] == "revoked"
+
+
 def test_workers_can_be_asked_for_by_pool_node_and_state(api: httpx.Client):
     everyone = items(api, "/v1/workers")
     node = everyone[0]["node"]

@@ -10,10 +10,10 @@ from tests.acceptance.world import Up, run_command
 
 LISTINGS = {"pools": "PoolList", "workers": "WorkerList", "nodes": "NodeList", "invariants": "InvariantList"}
 HEADINGS = {
-    "pools": "NAMESPACE NAME WARM MAX IDLE BUSY STARTING DRAINING LOST QUEUED READY WHY",
+    "pools": "NAMESPACE NAME WARM MAX IDLE BUSY STARTING DRAINING LOST QUEUED READY SINCE WHY",
     "workers": "NAMESPACE NAME STATE NODE OWNER ADDRESS SINCE PROTECTED WHY",
-    "nodes": "NAME READY WORKERS IDLE BUSY STATE TAINTS",
-    "invariants": "ID STATE BROKEN FOUND HEALED RULE",
+    "nodes": "NAME READY WORKERS IDLE BUSY STATE SINCE TAINTS",
+    "invariants": "ID STATE BROKEN FOUND HEALED SINCE RULE",
     "audit": "AT ACTOR ACTION OBJECT OUTCOME REASON",
 }
 

@@ -27,7 +27,15 @@ def row(name: str = "core", namespace: str = "search", **status: Any) -> dict[st
         "circuit": None,
     }
     spec = {"dataset": "core_nt", "generation": "1", "shards": 1}
-    return {"namespace": namespace, "name": name, "spec": spec, "status": {**plain, **status}}
+    why = {
+        "code": "failed",
+        "message": "too many restarts",
+        "since": "2026-03-01T12:00:00Z",
+        "blockers": [],
+        "nextCheck": "2026-03-01T12:10:00Z",
+        "fix": f"mooring warm {namespace}/{name} --close-circuit",
+    }
+    return {"namespace": namespace, "name": name, "spec": spec, "status": {**plain, **status}, "why": why}
 
 
 class Answers:
@@ -65,6 +73,8 @@ def test_one_in_full_shows_shards_and_the_lines_that_explain_a_failure(mooring, 
     warming.run_warmups(HERE, "core", "", Format.TABLE, watch=False)
     shown = capsys.readouterr().out
     assert "search/core: Failed" in shown
+    assert "  too many restarts, since 2026-03-01T12:00:00Z (next check 2026-03-01T12:10:00Z)\n" in shown
+    assert "  fix: mooring warm search/core --close-circuit\n" in shown
     assert "work-01" in shown and "█████░░░░░" in shown
     assert "p / fetch: BackOff (5 restarts)" in shown
     assert "HTTP 403" in shown and "\x1b" not in shown

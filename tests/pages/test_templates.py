@@ -7,16 +7,20 @@ import msgspec
 import pytest
 
 from mooring.api.inspections import InspectedNode, Moment, SessionReading, WorkerDetail
-from mooring.api.readmodels import AuditItems, AuditReading, ServiceReading
+from mooring.api.readmodels import AuditItems, AuditReading, ClaimItems, ServiceReading, read_claim
+from mooring.dashboard.links import linked
 from mooring.dashboard.service_views import DocsPage, ServicesPage
-from mooring.dashboard.views import FleetPage, Selection, render
+from mooring.dashboard.views import ClaimsPage, FleetPage, Selection, render
+from mooring.model.claim import ClaimState
 from mooring.model.evidence import Failure
 from mooring.model.health import Check, WorkerHealth
 from mooring.model.openapi import read_document
 from mooring.model.service import ServiceSpec, ServiceStatus
 from mooring.model.why import Condition, Why
 from mooring.planning.drain_check import ClaimAtStake, DrainCheck, DrainVerdict, Fate, Sudden
+from mooring.planning.whys.claims import explain_place
 from tests.pages.readings import NOON, node, pool, worker
+from tests.planning import fleets
 
 HOSTILE = "<script>alert('x')</script>\x1b[31m\n\"'&"
 ESCAPED = "&lt;script&gt;"
@@ -182,3 +186,30 @@ def test_a_document_that_cannot_be_had_says_why_and_what_to_do():
     page = DocsPage("ns/api", "/source", [], problem="0 of 12 nodes fit", fix="kubectl patch")
     html = piece("docs.html", page=page, here="docs")
     assert "not available" in html and "0 of 12 nodes fit" in html and "kubectl patch" in html
+
+
+def test_what_a_why_names_is_a_link_and_the_rest_is_text():
+    told = f"worker/runners/linux-3 of {HOSTILE}, claim/1a-2b on node/work-01."
+    html = str(linked(told))
+    assert '<a href="/workers/runners/linux-3">worker/runners/linux-3</a> of ' in html
+    assert (
+        '<a href="/claims?view=all#claim-1a-2b">claim/1a-2b</a> on <a href="/nodes/work-01">node/work-01</a>.' in html
+    )
+    assert "<script" not in html and ESCAPED in html
+
+
+def test_a_short_pool_s_card_lists_its_blockers_and_says_since_when():
+    short = Condition("Ready", "False", "Starting", "6 of 8 idle", last_transition_time="2026-03-01T11:30:00Z")
+    html = piece("_pools.html", page=fleet(pools=[pool(conditions=(short,))]))
+    assert "<li>needs 8 idle: 0 idle, 0 busy" in html
+    assert 'Not held since <time datetime="2026-03-01T11:30:00+00:00">2026-03-01 11:30:00</time> UTC' in html
+
+
+def test_a_claim_that_waits_shows_its_place_and_what_stands_in_the_way():
+    waiting = fleets.claim(state=ClaimState.QUEUED, queued_at=NOON)
+    why = explain_place(waiting, 2, Why("no_idle_worker", "nobody", NOON, ("workers: 0 idle, 1 busy",)))
+    row = msgspec.structs.replace(read_claim(waiting), position=2, why=why)
+    html = piece("_claims.html", page=ClaimsPage(ClaimItems([row], 1, None), []))
+    assert "<summary>waits for a worker of runners/linux, place 2 in the queue</summary>" in html
+    assert "<li>workers: 0 idle, 1 busy</li><li>1 claim(s) are served before it</li>" in html
+    assert f'<tr id="claim-{waiting.id}">' in html

@@ -39,8 +39,8 @@ def test_no_node_can_take_the_place_of_the_box_for_the_homeless():
     ("changes", "kind", "note"),
     [
         ({}, "open", "1 worker"),
-        ({"draining": "cordoned"}, "draining", "cordoned"),
-        ({"ready": False, "draining": "cordoned"}, "notready", "not Ready"),
+        ({"draining": "cordoned"}, "draining", "cordoned since 12:00Z"),
+        ({"ready": False, "draining": "cordoned"}, "notready", "not Ready since 12:00Z"),
         ({"system": True}, "system", "system node"),
     ],
 )
@@ -103,7 +103,7 @@ def test_five_thousand_workers_are_drawn_in_milliseconds():
 def test_a_node_tells_until_when_its_workers_can_hold_it():
     busy = worker("a", state="draining", protected=True, protected_until=NOON + timedelta(minutes=50))
     tile = plan_tiles([node("work-01", draining="the node is cordoned")], [busy, worker("b")])[0]
-    assert tile.note == "the node is cordoned, held until 12:50Z"
+    assert tile.note == "the node is cordoned since 12:00Z, held until 12:50Z"
 
 
 def test_a_box_leads_to_the_page_of_its_node():

@@ -66,6 +66,14 @@ def _field(title: str, key: str, *, wide: bool = False, styled: bool = False) ->
     return Column(title, lambda row: row.get(key), wide, style)
 
 
+def _told(title: str, key: str, *, wide: bool = False) -> Column:
+    """A part of the row's why."""
+    return Column(title, lambda row: (row.get("why") or {}).get(key), wide)
+
+
+_BLOCKERS = Column("BLOCKERS", lambda row: "; ".join((row.get("why") or {}).get("blockers") or ()), wide=True)
+
+
 def _status(title: str, key: str) -> Column:
     return Column(title, lambda row: row["status"].get(key, 0))
 
@@ -120,8 +128,11 @@ POOLS = Listing(
         _status("LOST", "lost"),
         _status("QUEUED", "queued"),
         Column("READY", lambda row: _condition(row, "Ready").get("status", "Unknown")),
-        Column("WHY", lambda row: _condition(row, "Ready").get("message", "not reconciled yet")),
+        _told("SINCE", "since"),
+        _told("WHY", "message"),
         Column("SCHEDULABLE", lambda row: _condition(row, "Schedulable").get("message"), wide=True),
+        _BLOCKERS,
+        _told("FIX", "fix", wide=True),
     ),
     "pool/{namespace}/{name}",
     frozenset({"pool", "worker"}),
@@ -139,6 +150,7 @@ WORKERS = Listing(
         _field("SINCE", "since"),
         Column("PROTECTED", _protection),
         _field("WHY", "reason"),
+        _BLOCKERS,
         _field("HEALTH", "health", wide=True),
         _field("PROTECTED UNTIL", "protectedUntil", wide=True),
         _field("RESTARTS", "restarts", wide=True),
@@ -158,7 +170,11 @@ NODES = Listing(
         Column("IDLE", lambda row: row["workers"]["idle"]),
         Column("BUSY", lambda row: row["workers"]["busy"] + row["workers"]["claimed"]),
         Column("STATE", _node_state),
+        _told("SINCE", "since"),
         Column("TAINTS", lambda row: _joined(row, "taints")),
+        _told("WHY", "message", wide=True),
+        _BLOCKERS,
+        _told("NEXT CHECK", "nextCheck", wide=True),
         _field("UID", "uid", wide=True),
         _field("CREATED", "createdAt", wide=True),
     ),
@@ -174,9 +190,11 @@ CLAIMS = Listing(
         Column("POOL", lambda row: f"{row['namespace']}/{row['pool']}"),
         _field("OWNER", "owner"),
         Column("WORKER", lambda row: (row["worker"] or {}).get("name")),
-        _field("SINCE", "createdAt"),
+        _told("SINCE", "since"),
         _field("HEARTBEAT", "heartbeatAt"),
-        _field("WHY", "reason"),
+        _told("WHY", "message"),
+        _BLOCKERS,
+        _field("CREATED", "createdAt", wide=True),
         _field("EPOCH", "epoch", wide=True),
         _field("TTL", "ttlSeconds", wide=True),
         _field("PRIORITY", "priority", wide=True),
@@ -214,7 +232,10 @@ INVARIANTS = Listing(
         _field("BROKEN", "broken"),
         _field("FOUND", "found"),
         _field("HEALED", "healed"),
+        _told("SINCE", "since"),
         _field("RULE", "rule"),
+        _told("WHY", "message", wide=True),
+        _BLOCKERS,
         _field("REMEDY", "remedy", wide=True),
         _field("CONSTANTS", "constants", wide=True),
         _field("PAUSED BY", "pausedBy", wide=True),
@@ -265,7 +286,10 @@ WARMUPS = Listing(
         _phase("Pending"),
         Column("PROGRESS", lambda row: progress_bar(_warm_share(row))),
         Column("WARM", lambda row: f"{row['status']['nodesReady']}/{row['status']['nodesTotal']}"),
-        Column("WHY", lambda row: row["status"]["reason"]),
+        _told("SINCE", "since"),
+        _told("WHY", "message"),
+        _BLOCKERS,
+        _told("FIX", "fix", wide=True),
         Column("CIRCUIT", lambda row: (row["status"]["circuit"] or {}).get("state", "closed"), wide=True),
         _field("CREATED", "createdAt", wide=True),
     ),

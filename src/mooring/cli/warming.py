@@ -70,12 +70,17 @@ def run_warm(asked: WarmCommand, manner: Manner, endpoint: Endpoint) -> None:
 def _show_in_full(warmup: Row, form: Format) -> None:
     status: dict[str, Any] = warmup["status"]
     _say(f"{warmup['namespace']}/{warmup['name']}: {status['phase'] or 'Pending'}")
-    _say(f"  {status['reason'] or 'not looked at yet'}")
+    why = warmup["why"]
+    _say(
+        f"  {why['message']}, since {why['since']}" + (f" (next check {why['nextCheck']})" if why["nextCheck"] else "")
+    )
     _say(f"  dataset {warmup['spec']['dataset']}, generation {warmup['spec']['generation']}")
     _say(f"  {status['nodesReady']} of {status['nodesTotal']} warm")
     for title, read in _NOTES:
         if text := read(status):
             _say(f"  {title}: {text}")
+    if why["fix"]:
+        _say(f"  fix: {why['fix']}")
     if status["shards"]:
         print()
         show_table(status["shards"], _SHARDS, wide=form is Format.WIDE)

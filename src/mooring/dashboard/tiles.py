@@ -42,9 +42,9 @@ def plan_tiles(nodes: Sequence[NodeReading], workers: Sequence[WorkerReading]) -
 
 def _node_tile(node: NodeReading, workers: list[WorkerReading]) -> Tile:
     if not node.ready:
-        kind, note = "notready", "not Ready"
+        kind, note = "notready", f"not Ready{_since(node)}"
     elif node.draining:
-        kind, note = "draining", node.draining
+        kind, note = "draining", f"{node.draining}{_since(node)}"
     elif node.quarantine is not None:
         until = node.quarantine.until.strftime("%H:%MZ")
         kind, note = "quarantined", f"quarantined until {until}: {node.quarantine.reason}"
@@ -53,6 +53,10 @@ def _node_tile(node: NodeReading, workers: list[WorkerReading]) -> Tile:
     else:
         kind, note = "open", f"{len(workers)} worker{'s' if len(workers) != 1 else ''}"
     return Tile(node.name, node.name, f"{note}{_held_until(workers)}", kind, tuple(workers))
+
+
+def _since(node: NodeReading) -> str:
+    return f" since {node.why.since:%H:%MZ}" if node.why.since else ""
 
 
 def _held_until(workers: Sequence[WorkerReading]) -> str:

@@ -20,6 +20,7 @@ from mooring.api.readmodels import (
     read_audit,
     read_claims,
 )
+from mooring.dashboard.links import linked
 from mooring.dashboard.navigation import LIVE, MENU
 from mooring.dashboard.shapes import path_of
 from mooring.dashboard.tiles import plan_tiles, render_tile
@@ -32,6 +33,7 @@ PAGE_ROWS = 100
 templates = Environment(
     loader=PackageLoader("mooring.dashboard"), autoescape=select_autoescape(), trim_blocks=True, lstrip_blocks=True
 )
+templates.filters["linked"] = linked
 templates.globals["path_of"] = path_of
 templates.globals["describe_span"] = describe_span
 templates.globals["menu"] = MENU

@@ -56,7 +56,7 @@ def explain_pool(crew: Crew) -> Why:
     code = _snake(ready.reason)
     return Why(
         code=code,
-        message=ready.message,
+        message=ready.message or ready.reason,
         since=since,
         blockers=(
             f"needs {pool.spec.warm} idle: {count_workers(crew)}",

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
@@ -72,6 +73,7 @@ class Service(msgspec.Struct, frozen=True):
     status: ServiceStatus = ServiceStatus()
     terminating: bool = False
     defects: tuple[str, ...] = ()  # fields that could not be read
+    created_at: datetime | None = None
 
     @property
     def key(self) -> str:
@@ -126,14 +128,14 @@ def _check_env(env: Sequence[Mapping[str, Any]]) -> list[InvalidInput]:
     return problems
 
 
-def explain_status(status: ServiceStatus) -> Why:
-    """The one "why" of a service, from what its status keeps."""
+def explain_status(status: ServiceStatus, created_at: datetime | None) -> Why:
+    """The one "why" of a service, from what its status keeps; one that has none yet waits since it was made."""
     serving = next((condition for condition in status.conditions if condition.type == "Serving"), None)
     blockers = tuple(
         f"{condition.type}: {condition.message}"
         for condition in status.conditions
         if condition.status != "True" and condition.type not in ("Serving", "RolledBack")
     )
-    since = serving.since if serving else None
+    since = (serving.since if serving else None) or created_at
     code = serving.reason if serving else "NotReconciled"
     return Why(code, status.reason or "not looked at yet", since, blockers, fix=status.fix)

@@ -8,6 +8,7 @@ import pytest
 from mooring.model.claim import ClaimState, EndCause
 from mooring.model.invariant import INVARIANTS
 from mooring.model.node import Quarantine, Taint
+from mooring.model.service import ServiceStatus, explain_status
 from mooring.model.warmup import Circuit, ShardStatus, TerminalFailure, Warmup, WarmupSpec, WarmupStatus
 from mooring.model.why import Condition, Why
 from mooring.planning.whys.claims import explain_claim, explain_limit, explain_place
@@ -137,6 +138,11 @@ def test_a_warmup_that_nobody_looked_at_that_is_wrong_or_goes_says_so():
     assert explain_warmup(wrong).code == "invalid_spec" and "spec.shards: 0" in explain_warmup(wrong).message
     asked = msgspec.structs.replace(warmup("Ready", "True"), rewarm_request="again")
     assert explain_warmup(asked).blockers == ("a re-warm that was asked for waits for nodes",)
+
+
+def test_a_service_that_nobody_looked_at_waits_since_it_was_made():
+    why = explain_status(ServiceStatus(), EARLIER)
+    assert (why.code, why.message, why.since) == ("NotReconciled", "not looked at yet", EARLIER)
 
 
 RULE = INVARIANTS[0]

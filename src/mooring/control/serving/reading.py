@@ -106,5 +106,5 @@ class ServiceReadSide:
             status,
             service.generation,
             service.terminating,
-            explain_status(status),
+            explain_status(status, service.created_at),
         )

@@ -13,7 +13,15 @@ def service_from_view(view: views.ManagedService) -> Service:
     """A service as the planner reads it."""
     meta = view.metadata
     return Service(
-        meta.namespace, meta.name, meta.uid, meta.generation, view.spec, view.status, view.terminating, view.defects
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        generation=meta.generation,
+        spec=view.spec,
+        status=view.status,
+        terminating=view.terminating,
+        defects=view.defects,
+        created_at=meta.creation_timestamp,
     )
 
 

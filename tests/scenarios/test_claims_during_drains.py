@@ -11,7 +11,6 @@ import os
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
-from mooring.control.claiming.handover import NoWorker
 from mooring.control.claiming.refusals import NoIdleWorker
 from mooring.kube.errors import ObjectNotFound
 from mooring.kube.resources import NODES, PODS
@@ -34,7 +33,7 @@ async def claim_one(world: Harbour, control: Replica) -> Claim | None:
     await world.clock.sleep(world.entropy.between(0, LONGEST_SECONDS))
     try:
         return await control.mooring.desk.claim(POOL, Wish("acme", ttl_seconds=3600))
-    except (NoIdleWorker, NoWorker):
+    except NoIdleWorker:
         return None
 
 

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from mooring.control.claiming.dispatching import WorkerDraining
-from mooring.control.claiming.handover import NoWorker
 from mooring.control.claiming.refusals import NoIdleWorker
 from mooring.kube.resources import CRDS, NODECLAIMS, NODES, PODS
 from mooring.model.claim import ClaimState
@@ -60,8 +59,9 @@ async def test_the_answer_of_the_stamp_decides_when_the_view_of_nodes_is_late(wo
     await world.until_idle(1, within=60)
     await world.clock.sleep(10)
     await world.client.delete(PODS, "linux-0", NAMESPACE)  # not seen yet
-    with pytest.raises(NoWorker):
+    with pytest.raises(NoIdleWorker) as refused:
         await desk.claim(POOL, Wish("acme"))
+    assert any("1 idle when last seen" in blocker for blocker in refused.value.detail["why"]["blockers"])
     assert not (await world.ledger.claims.live()).claims
 
 

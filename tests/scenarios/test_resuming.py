@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from mooring.control.claiming.handover import CARRIED_SECONDS, NoWorker
+from mooring.control.claiming.handover import CARRIED_SECONDS
 from mooring.control.claiming.minting import MintFailed
+from mooring.control.claiming.refusals import NoIdleWorker
 from mooring.kube.resources import NODES, PODS
 from mooring.ledger.faults import Fault
 from mooring.ledger.records import ClaimFilter
@@ -170,7 +171,7 @@ async def test_without_any_worker_and_without_a_wait_the_claim_fails(world):
     await world.client.delete(PODS, left.pod_name, NAMESPACE, grace_seconds=0)
     desk = (await start(world)).mooring.desk
     await world.clock.sleep(20)
-    with pytest.raises(NoWorker):
+    with pytest.raises(NoIdleWorker):
         await desk.claim(POOL, AT_ONCE)
     failed = await the_claim(world)
     assert (failed.state, failed.cause) == (ClaimState.FAILED, EndCause.NOT_STARTED)

@@ -4,8 +4,7 @@ import asyncio
 
 import pytest
 
-from mooring.control.claiming.desk import NoIdleWorker
-from mooring.control.claiming.handover import NoWorker
+from mooring.control.claiming.refusals import NoIdleWorker
 from mooring.kube.resources import NODES, PODS, WORKERPOOLS
 from mooring.model import names
 from mooring.model.claim import Claim
@@ -50,7 +49,7 @@ async def test_a_claim_that_comes_too_late_to_a_doomed_worker_leaves_its_neighbo
     late = asyncio.create_task(desk.claim(POOL, Wish("globex", ttl_seconds=3600)))
     await world.clock.sleep(0.05)
     await world.client.merge_patch(NODES, "node-1", {"spec": {"unschedulable": True}})
-    with pytest.raises((NoWorker, NoIdleWorker)):
+    with pytest.raises(NoIdleWorker):
         await late
     assert await is_protected(world, working)
 

@@ -126,6 +126,11 @@ def test_nobody_is_free_since_the_last_one_was_taken():
     assert why.blockers[-1] == "Ready: 0 of 4 idle"
 
 
+def test_an_idle_worker_that_was_not_to_be_had_is_explained():
+    why = explain_shortage(crew(SHORT, worker(0)))
+    assert why.blockers[2] == "1 idle when last seen: taken or on its way out by now, or kept for claims that wait"
+
+
 def test_of_a_pool_without_workers_nobody_is_free_since_its_conditions_changed_or_it_was_made():
     assert f"{explain_shortage(Crew(SHORT)).since:%H:%M}" == "11:30"
     assert explain_shortage(Crew(standing())).since == NOW - timedelta(days=1)

@@ -133,7 +133,7 @@ class ClaimDesk:
                     try:
                         return await self._handover.complete(pool, admission.claim, place)
                     except NoWorker as none:
-                        await self._do_without(none, wait_seconds)
+                        await self._do_without(pool, none, wait_seconds)
                     except StaleEpoch:
                         pass  # it was taken up elsewhere
                     return await self._follow(pool, admission.claim, wait_seconds)
@@ -180,16 +180,16 @@ class ClaimDesk:
         try:
             await self._handover.resume(pool, claim)
         except NoWorker as none:
-            await self._do_without(none, left_seconds)
+            await self._do_without(pool, none, left_seconds)
         except Conflict as conflict:
             log.info("a claim was taken up by others", claim=claim.id, because=conflict.message)
 
-    async def _do_without(self, none: NoWorker, left_seconds: float) -> None:
+    async def _do_without(self, pool: Pool, none: NoWorker, left_seconds: float) -> None:
         """Its worker is gone and there is no other: it waits where its client does, else it fails."""
         claim, now = none.claim, self._clock.now()
         if left_seconds <= 0:
             await self._ending.end(claim.id, claim.epoch, EndCause.NOT_STARTED, none.message)
-            raise none
+            raise self._refusals.no_idle_worker(pool) from none
         await self._ledger.claims.requeue(
             claim.id,
             claim.epoch,

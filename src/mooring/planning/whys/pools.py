@@ -81,6 +81,7 @@ def explain_shortage(crew: Crew) -> Why:
         blockers=(
             f"workers: {count_workers(crew)}",
             f"waiting claims: {pool.status.queued}",
+            *_spoken_for(crew),
             *_describe_groups(crew.workers),
             *_unmet(pool, "Valid", "Ready"),
         ),
@@ -98,6 +99,13 @@ def count_workers(crew: Crew) -> str:
         f"{counts[WorkerState.DRAINING]} draining{_draining_until(crew)}, {counts[WorkerState.LOST]} lost; "
         f"at most {crew.pool.spec.max}"
     )
+
+
+def _spoken_for(crew: Crew) -> tuple[str, ...]:
+    """Idle ones are no contradiction: the view may be a moment old, and who waits goes first."""
+    idle = sum(item.state is WorkerState.IDLE for item in crew.workers)
+    told = f"{idle} idle when last seen: taken or on its way out by now, or kept for claims that wait"
+    return (told,) if idle else ()
 
 
 def _draining_until(crew: Crew) -> str:

@@ -11,6 +11,7 @@ from mooring.kube.resources import (
     CONFIGMAPS,
     DEPLOYMENTS,
     MANAGEDSERVICES,
+    NODES,
     RESOURCEQUOTAS,
     SECRETS,
     SERVICEACCOUNTS,
@@ -77,6 +78,8 @@ async def carry_out(stage: Stage, fix: str) -> None:
         match shlex.split(command):
             case ["kubectl", "-n", namespace, "patch", kind, name, "--type", "merge", "-p", body]:
                 await stage.client.merge_patch(KINDS[kind], name, json.loads(body), namespace)
+            case ["kubectl", "uncordon", name]:
+                await stage.client.merge_patch(NODES, name, {"spec": {"unschedulable": None}})
             case ["kubectl", "-n", namespace, "scale", "deployment", name, replicas]:
                 scaled = {"spec": {"replicas": int(replicas.removeprefix("--replicas="))}}
                 await stage.client.merge_patch(DEPLOYMENTS, name, scaled, namespace, field_manager="kubectl")

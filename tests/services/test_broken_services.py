@@ -9,7 +9,7 @@ import pytest
 from mooring.cli.demo import demo_nodes
 from mooring.control.serving.document import Question
 from mooring.incidents.stage import NAMESPACE, Stage, open_stage
-from mooring.kube.resources import CONFIGMAPS, RESOURCEQUOTAS
+from mooring.kube.resources import CONFIGMAPS, NODES, RESOURCEQUOTAS
 from mooring.model.serving import Answer, Outcome
 from mooring.sandbox.actors.runtime.contract import ContainerRun
 from mooring.sandbox.actors.runtime.script import Script
@@ -66,6 +66,11 @@ async def bad_image_answers_500(stage: Stage) -> None:
     stage.documents.answers = answer
 
 
+async def cordon_all(stage: Stage) -> None:
+    for node in (await stage.client.list(NODES)).items:
+        await stage.client.merge_patch(NODES, node.metadata.name, {"spec": {"unschedulable": True}})
+
+
 async def listens_on_9000(stage: Stage) -> None:
     stage.documents.listens = frozenset({9000})
 
@@ -86,6 +91,14 @@ def script(run: ContainerRun) -> Script | None:
 
 BROKEN = {
     "no-placement": Case("Unschedulable", {}, "0 of 12 nodes fit", fix='{"nodePool": "blast"}', placed=False),
+    "unknown-pool-and-cordons": Case(
+        "Unschedulable",
+        {"placement": {"nodePool": "nope"}},
+        "no node belongs to a pool named 'nope'",
+        fix='{"nodePool": "blast"}}}\' && kubectl uncordon work-01',
+        before=cordon_all,
+        placed=False,
+    ),
     "private-image": Case(
         "ImageUnauthorized",
         {"image": "private.example.invalid/api:1"},

@@ -78,7 +78,7 @@ def plan_placement(placement: Placement, nodes: Iterable[Node], templates: Itera
     matching = [node for node in candidates if selector.items() <= node.labels.items()]
     making = [one for one in makers if all(one.may_carry(key, value) for key, value in selector.items())]
     taints = chain(*(node.taints for node in matching), *(template.taints for template in making))
-    derived = {_key(taint): _toleration(taint) for taint in taints if may_tolerate(taint)}
+    derived = {_key(taint): toleration_of(taint) for taint in taints if may_tolerate(taint)}
     own = [dict(toleration) for toleration in placement.tolerations]
     added = [toleration for _, toleration in sorted(derived.items()) if toleration not in own]
     return Placed(selector, (*own, *added), len(matching), templates=tuple(one.pool for one in making))
@@ -101,7 +101,8 @@ def _key(taint: Taint) -> tuple[str, str, str]:
     return (taint.key, taint.value, taint.effect)
 
 
-def _toleration(taint: Taint) -> dict[str, Any]:
+def toleration_of(taint: Taint) -> dict[str, Any]:
+    """What a pod must carry to be let in."""
     if taint.value:
         return {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
     return {"key": taint.key, "operator": "Exists", "effect": taint.effect}

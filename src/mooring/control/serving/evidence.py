@@ -4,6 +4,7 @@ import asyncio
 
 from mooring.control.evidence import gather_failure
 from mooring.control.serving.document import Documents, Question
+from mooring.control.serving.translation import own_status
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import KubeError
 from mooring.kube.resources import EVENTS
@@ -49,6 +50,6 @@ class EvidenceRoom:
         return tuple(clean_line(message) for _, message in dated[-_MOST_EVENTS:])
 
     async def _log(self, view: Pod) -> tuple[str, ...]:
-        status = next(iter(view.status.container_statuses), None)
+        status = own_status(view)
         started = status is not None and (status.state.running or status.state.terminated or status.restart_count)
         return (await gather_failure(self._client, view, status, "")).logs if status is not None and started else ()

@@ -1,5 +1,6 @@
 """From Kubernetes views to the words in which a service is judged."""
 
+from mooring.control.serving.manifests import CONTAINER
 from mooring.kube import views
 from mooring.kube.views import find_condition
 from mooring.model import names
@@ -30,12 +31,12 @@ def rollout_from_view(found: views.Deployment) -> Rollout:
     status = found.status
     failure = find_condition(status.conditions, "ReplicaFailure")
     progress = find_condition(status.conditions, "Progressing")
-    containers = found.spec.template.spec.containers
+    container = next((one for one in found.spec.template.spec.containers if one.name == CONTAINER), None)
     return Rollout(
         uid=found.metadata.uid,
         spec_hash=found.metadata.annotations.get(names.SPEC_HASH, ""),
         placement=found.metadata.annotations.get(names.PLACEMENT, ""),
-        image=containers[0].image if containers else "",
+        image=container.image if container is not None else "",
         wanted=found.spec.replicas,
         generation=found.metadata.generation,
         observed_generation=status.observed_generation,
@@ -48,12 +49,17 @@ def rollout_from_view(found: views.Deployment) -> Rollout:
     )
 
 
+def own_status(pod: views.Pod) -> views.ContainerStatus | None:
+    """The status of the service's own container; sidecars may stand before it."""
+    return next((one for one in pod.status.container_statuses if one.name == CONTAINER), None)
+
+
 def pod_from_view(pod: views.Pod) -> ServicePod:
-    """A pod of one container."""
+    """A pod, by the service's own container: what was injected beside it has troubles of its own."""
     meta, status = pod.metadata, pod.status
     scheduled = find_condition(status.conditions, "PodScheduled")
     held = scheduled is not None and scheduled.status == "False" and scheduled.reason == "Unschedulable"
-    container = status.container_statuses[0] if status.container_statuses else views.ContainerStatus()
+    container = own_status(pod) or views.ContainerStatus()
     waiting, running = container.state.waiting, container.state.running
     ended = container.state.terminated or container.last_state.terminated
     noteworthy = waiting is not None and waiting.reason not in _QUIET

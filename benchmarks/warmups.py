@@ -131,7 +131,7 @@ async def measure(datasets: int, shards: int, nodes: int) -> tuple[float, int]:
     ledger = MemoryLedger(MemoryStore(), clock=clock, entropy=entropy)
     fleet = Fleet(client, clock, entropy, timeouts)
     watch = WarmupWatch(client, fleet, clock, entropy, timeouts)
-    auditor = Auditor(ledger, clock, entropy, "bench")
+    auditor = Auditor(ledger, clock, entropy, "bench", lambda: 0)
     reconciler = WarmupReconciler(client, ledger, fleet, watch, auditor, lambda _: "", clock)
     watching = [asyncio.create_task(fleet.run()), asyncio.create_task(watch.run())]
     await fleet.wait_synced()

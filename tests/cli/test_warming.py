@@ -66,6 +66,13 @@ def test_a_bar_is_as_long_as_its_share():
     assert [progress_bar(share, 4) for share in (0.0, 0.5, 1.0, 7.0)] == ["░░░░", "██░░", "████", "████"]
 
 
+def test_a_job_that_was_never_made_is_told_without_a_pod(mooring, capsys):
+    failure = {"pod": "", "container": "", "reason": "its Job is refused: spec.env", "restarts": 0, "logs": []}
+    mooring.rows = [row(failure=failure)]
+    warming.run_warmups(HERE, "core", "", Format.TABLE, watch=False)
+    assert "\nits Job is refused: spec.env\n" in capsys.readouterr().out
+
+
 def test_one_in_full_shows_shards_and_the_lines_that_explain_a_failure(mooring, capsys):
     shard = {"shard": 0, "node": "work-01", "state": "failed", "progress": 0.5, "warm": "", "why": "5 restarts"}
     failure = {"pod": "p", "container": "fetch", "reason": "BackOff", "restarts": 5, "logs": ["HTTP 403\x1b[31m"]}

@@ -58,6 +58,11 @@ def test_a_failure_comes_with_its_log_lines():
     assert "<script" not in html
 
 
+def test_a_failure_without_a_pod_is_told_by_its_reason():
+    html = show(warmup(phase="Failed", failure=Failure(reason="its Job is refused: spec.env")))
+    assert '<p class="wrong">its Job is refused: spec.env</p>' in html and "last lines of" not in html
+
+
 def test_an_open_circuit_can_be_closed_and_a_closed_one_cannot():
     failures = (TerminalFailure("warm-core-00", "u", NOON, "DeadlineExceeded"),)
     opened = Circuit("open", failures, NOON, NOON + timedelta(minutes=30))

@@ -3,9 +3,10 @@
 import pytest
 
 from mooring.kube.errors import ObjectInvalid
-from mooring.kube.resources import WARMUPS
+from mooring.kube.resources import SERVICEACCOUNTS, WARMUPS
+from mooring.sandbox.faults import Answer, Rule
 from tests.scenarios.datasets import dataset_world
-from tests.scenarios.harbour import NAMESPACE, plays_in
+from tests.scenarios.harbour import NAMESPACE, play, plays_in
 
 
 @pytest.mark.parametrize(
@@ -48,3 +49,50 @@ async def test_a_second_warmup_of_a_dataset_says_which_one_has_it(world):
     await world.stage.client.delete(WARMUPS, "core", NAMESPACE, propagation="Background")
     await world.stage.clock.sleep(90)
     assert (await world.stage.client.get(WARMUPS, "late", NAMESPACE)).status.phase == "Ready"
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"env": [{"name": "A=B", "value": "x"}]}, "spec.env"),
+        ({"serviceAccount": "No Such Name"}, "spec.serviceAccount"),
+        ({"placement": {"tolerations": [{"key": "x", "operator": "Perhaps"}]}}, "spec.placement.tolerations"),
+    ],
+)
+@plays_in(dataset_world, 3)
+async def test_a_job_that_the_cluster_refuses_fails_with_the_field_and_the_fix(world, spec, field):
+    await world.warmup(shards=2, propagationSeconds=0, **spec)
+    await world.until("Failed", within=30)
+    status = await world.status()
+    assert f"(fix: correct {field})" in status["shards"][0]["why"]
+    assert field in status["reason"] and field in status["failure"]["reason"]
+    await world.edit({"spec": dict.fromkeys(spec)})
+    await world.until("Ready", within=180)
+    assert not (await world.status()).get("failure")
+
+
+@plays_in(dataset_world, 3)
+async def test_a_missing_service_account_is_named_and_waited_for(world):
+    await world.warmup(shards=2, propagationSeconds=0, serviceAccount="absent")
+    await world.stage.clock.sleep(30)
+    status = await world.status()
+    assert status["phase"] == "Warming"
+    assert 'serviceaccount "absent" not found' in status["reason"]
+    assert "make that ServiceAccount, or name another in spec.serviceAccount" in status["shards"][0]["why"]
+    await world.stage.client.create(SERVICEACCOUNTS, {"metadata": {"name": "absent"}}, NAMESPACE)
+    await world.until("Ready", within=700)
+
+
+def test_a_quota_is_told_and_healed_when_there_is_room():
+    async def scenario():
+        full = Answer(403, "Forbidden", "exceeded quota: few-jobs, requested: count/jobs.batch=1")
+        rule = Rule(full, methods=frozenset({"POST"}), resource="jobs", nth=frozenset(range(1, 9)))
+        async with dataset_world(3, rules=[rule]) as world:
+            await world.warmup(shards=2, propagationSeconds=0)
+            await world.stage.clock.sleep(4)
+            status = await world.status()
+            assert status["phase"] == "Warming" and "exceeded quota: few-jobs" in status["reason"]
+            assert "give Mooring's account" not in status["reason"]
+            await world.until("Ready", within=180)
+
+    play(scenario)

@@ -86,7 +86,8 @@ def _show_in_full(warmup: Row, form: Format) -> None:
         show_table(status["shards"], _SHARDS, wide=form is Format.WIDE)
     if failure := status["failure"]:
         print()
-        _say(f"{failure['pod']} / {failure['container']}: {failure['reason']} ({failure['restarts']} restarts)")
+        who = f"{failure['pod']} / {failure['container']}: " if failure["container"] else ""
+        _say(f"{who}{failure['reason']} ({failure['restarts']} restarts)" if who else failure["reason"])
         for line in failure["logs"]:
             _say(f"  {line}")
 

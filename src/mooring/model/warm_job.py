@@ -48,3 +48,11 @@ class WarmPod:
     failing: str = ""  # the init container that restarted most
     waiting: str = ""  # why it waits, as the kubelet or the scheduler says
     finished: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a Job could not be made. A `final` answer stays the same until the Warmup changes."""
+
+    why: str
+    final: bool = False

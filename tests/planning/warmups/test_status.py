@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from mooring.model.warm_job import Refusal
 from mooring.model.warmup import WarmupSpec, find_problems
 from mooring.planning.warmups.plan import plan_warmup
 from tests.planning.warmups.datasets import dataset, job, nodes, pod, snapshot
@@ -105,3 +106,35 @@ def test_a_generation_may_be_a_number():
     assert create.order.generation == "2"
     same = msgspec.structs.replace(warmup, spec=msgspec.structs.replace(warmup.spec, generation="2"))
     assert plan_warmup(snapshot(same, FLEET, job(warmup, 0, FLEET["node-0"]))).status.phase == "Ready"
+
+
+def test_a_job_that_is_refused_for_good_fails_its_shard_and_one_that_may_be_made_later_waits():
+    warmup, fleet = dataset(shards=2), nodes(2)
+    refused = {"warm-nt-00": Refusal("spec.env: no such name", final=True), "warm-nt-01": Refusal("exceeded quota")}
+    plan = plan_warmup(snapshot(warmup, fleet, refused=refused))
+    assert [(shard.state, shard.why) for shard in plan.status.shards] == [
+        ("failed", "spec.env: no such name"),
+        ("waiting", "exceeded quota"),
+    ]
+    assert plan.status.phase == "Failed" and len(plan.creates) == 2, "the cluster may think otherwise later"
+    assert plan.status.failure is not None and plan.status.failure.reason == "spec.env: no such name"
+    assert plan_warmup(snapshot(warmup, fleet)).status.failure is None
+
+
+def test_a_roll_whose_first_job_is_refused_stops_there():
+    warmup, fleet = dataset(shards=2), nodes(2)
+    old = job(warmup, 1, fleet["node-1"])
+    newer = msgspec.structs.replace(warmup, spec=msgspec.structs.replace(warmup.spec, generation="2"))
+    plan = plan_warmup(snapshot(newer, fleet, old, refused={"warm-nt-00": Refusal("no", final=True)}))
+    assert plan.releases == () and plan.status.shards[1].warm == "1"
+
+
+def test_a_job_without_a_pod_says_why_once_it_is_known():
+    warmup = dataset(shards=1)
+    waiting = job(warmup, 0, FLEET["node-0"], complete=False)
+    plan = plan_warmup(snapshot(warmup, FLEET, waiting))
+    assert plan.status.shards[0].why == "its pod is not there yet" and plan.podless == (waiting,)
+    told = plan_warmup(snapshot(warmup, FLEET, waiting, hindered={waiting.uid: "no such account"}))
+    assert told.status.shards[0].why == "no such account"
+    started = plan_warmup(snapshot(warmup, FLEET, waiting, pods={waiting.uid: pod(waiting, running=False)}))
+    assert started.podless == ()

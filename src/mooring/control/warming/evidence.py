@@ -1,4 +1,4 @@
-"""What the pods of warm Jobs say: how far a fetch is, and the last words of one that failed."""
+"""What the pods of warm Jobs say: how far a fetch is, the last words of one that failed, and why there is none."""
 
 import re
 from collections.abc import Mapping
@@ -9,9 +9,11 @@ import structlog
 
 from mooring.clock import Clock
 from mooring.control.evidence import gather_failure
+from mooring.control.warming.refusals import explain_missing_pod
 from mooring.control.warming.watch import WarmupWatch
 from mooring.kube.client import KubeClient
 from mooring.kube.errors import KubeError
+from mooring.kube.resources import EVENTS
 from mooring.kube.views import Pod
 from mooring.model.evidence import LAST_LINES, Failure, clean_line, clean_log
 from mooring.model.warm_job import WarmJob, WarmPod
@@ -37,14 +39,22 @@ class WarmEvidence:
         self._clock = clock
         self._progress: dict[str, dict[str, float]] = {}  # by Warmup and the Job's uid
         self._polled_at: dict[str, dict[str, float]] = {}
+        self._hindered: dict[str, dict[str, str]] = {}
+        self._looked_at: dict[str, dict[str, float]] = {}
         self._heard: dict[str, dict[str, Failure]] = {}  # what a pod said last: a Job that fails takes its log with it
 
     def progress(self, key: str) -> Mapping[str, float]:
         """How far each fetch of a Warmup is, 0 to 1, by the Job's uid."""
         return self._progress.get(key, {})
 
+    def hindered(self, key: str) -> Mapping[str, str]:
+        """Why Jobs of a Warmup have no pod, by the Job's uid."""
+        return self._hindered.get(key, {})
+
     def forget(self, key: str) -> None:
         """The Warmup is gone."""
+        self._hindered.pop(key, None)
+        self._looked_at.pop(key, None)
         self._progress.pop(key, None)
         self._polled_at.pop(key, None)
         self._heard.pop(key, None)
@@ -71,6 +81,32 @@ class WarmEvidence:
             moved = moved or found != far.get(uid, 0.0)
             far[uid] = found
         return moved
+
+    async def look_for_pods(self, warmup: Warmup, podless: tuple[WarmJob, ...]) -> bool:
+        """Ask why Jobs have no pod after ten seconds, each every ten seconds; True when there is news."""
+        uids = {job.uid for job in podless}
+        asked = self._looked_at[warmup.key] = _only(self._looked_at.get(warmup.key, {}), uids)
+        known = self._hindered.get(warmup.key, {})
+        told = self._hindered[warmup.key] = _only(known, uids)
+        now = self._clock.monotonic()
+        for job in podless[:_MOST_POLLS]:
+            if now - asked.setdefault(job.uid, now) >= POLL_SECONDS:
+                asked[job.uid] = now
+                if why := await self._why_no_pod(job):
+                    told[job.uid] = why
+        return told != known
+
+    async def _why_no_pod(self, job: WarmJob) -> str:
+        """What the controller that makes pods said last of this Job; empty when it said nothing, or cannot be read."""
+        about = f"involvedObject.uid={job.uid},reason=FailedCreate"
+        try:
+            found = (await self._client.list_page(EVENTS, job.namespace, field_selector=about, limit=100)).items
+        except KubeError as error:
+            log.info("events unknown", job=job.name, error=error.message)
+            return ""
+        said = [(event.last_seen, event.message) for event in found]
+        latest = max(((at, message) for at, message in said if at is not None), default=None)
+        return explain_missing_pod(latest[1]) if latest else ""
 
     async def last_words(self, warmup: Warmup, failing: tuple[WarmJob, ...]) -> Failure | None:
         """The evidence of the first shard that failed; what was gathered of the same restart already is kept."""

@@ -17,7 +17,7 @@ from mooring.control.warming.evidence import POLL_SECONDS, WarmEvidence
 from mooring.control.warming.release import Released, WarmRelease
 from mooring.control.warming.watch import WarmupWatch
 from mooring.kube.client import KubeClient
-from mooring.kube.errors import KubeError, ObjectNotFound
+from mooring.kube.errors import ObjectNotFound
 from mooring.kube.resources import WARMUPS
 from mooring.ledger.port import Ledger
 from mooring.ledger.records import InvariantCheck
@@ -63,7 +63,8 @@ class WarmupReconciler:
             return None
         snapshot = self._snapshot(warmup)
         plan = plan_warmup(snapshot)
-        if await self._evidence.poll(warmup, plan.fetching):
+        moved = await self._evidence.poll(warmup, plan.fetching)
+        if await self._evidence.look_for_pods(warmup, plan.podless) or moved:
             snapshot = self._snapshot(warmup)
             plan = plan_warmup(snapshot)
         plan = await self._with_evidence(warmup, plan)
@@ -75,7 +76,7 @@ class WarmupReconciler:
         await self._record(key, released)
         await self._create(warmup, plan, snapshot)
         _count(warmup, plan.status)
-        poll_at = self._clock.now() + timedelta(seconds=POLL_SECONDS) if plan.fetching else None
+        poll_at = self._clock.now() + timedelta(seconds=POLL_SECONDS) if plan.fetching or plan.podless else None
         return earliest(plan.wake_at, released.wake_at, poll_at)
 
     def _snapshot(self, warmup: Warmup) -> WarmupSnapshot:
@@ -87,6 +88,8 @@ class WarmupReconciler:
             load=self._watch.load,
             progress=self._evidence.progress(warmup.key),
             taken=self._creation.taken(warmup.namespace),
+            refused=self._creation.refused(warmup),
+            hindered=self._evidence.hindered(warmup.key),
             problems=find_problems(warmup, self._watch.older(warmup)),
         )
 
@@ -98,20 +101,10 @@ class WarmupReconciler:
         return replace(plan, status=msgspec.structs.replace(plan.status, failure=failure))
 
     async def _create(self, warmup: Warmup, plan: WarmupPlan, snapshot: WarmupSnapshot) -> None:
-        if not plan.creates:
-            if plan.status.shards and not snapshot.problems:
-                await self._creation.ensure_scripts(warmup.namespace)
-            return
-        await self._creation.ensure_scripts(warmup.namespace)
-        failures: list[KubeError] = []
-        for create in plan.creates:
-            try:
-                await self._creation.create(warmup, create, snapshot.ground)
-            except KubeError as error:
-                log.warning("a warm Job could not be made", warmup=warmup.key, job=create.name, error=error.message)
-                failures.append(error)
-        if failures:
-            raise failures[0]
+        if plan.creates:
+            await self._creation.create_all(warmup, plan.creates, snapshot.ground)
+        elif plan.status.shards and not snapshot.problems:
+            await self._creation.ensure_scripts(warmup.namespace)
 
     async def _write_status(self, warmup: Warmup, status: WarmupStatus) -> None:
         known = self._watch.warmup(warmup.key)
@@ -148,6 +141,7 @@ class WarmupReconciler:
         self._watch.forget(key)
         self._release.forget(key)
         self._evidence.forget(key)
+        self._creation.forget(key)
         self._broken.pop(key, None)
 
 

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from mooring.model.evidence import Failure
 from mooring.model.node import Node
-from mooring.model.warm_job import WarmJob, WarmPod
+from mooring.model.warm_job import Refusal, WarmJob, WarmPod
 from mooring.model.warmup import AccessChange, Circuit, NodesVerdict, Phase, Rewarm, ShardState, Warmup, WarmupStatus
 from mooring.planning.actions import earliest
 from mooring.planning.warmups.assignment import PATIENCE, Assignment, plan_assignment
@@ -30,6 +31,8 @@ class WarmupSnapshot:
     load: Mapping[str, int] = field(default_factory=dict)  # shards of other datasets, by node uid
     progress: Mapping[str, float] = field(default_factory=dict)  # by the Job's uid
     taken: Mapping[str, str] = field(default_factory=dict)  # names found taken by others
+    refused: Mapping[str, Refusal] = field(default_factory=dict)  # names of Jobs that the cluster would not make
+    hindered: Mapping[str, str] = field(default_factory=dict)  # why there is no pod, by the Job's uid
     problems: tuple[str, ...] = ()
 
 
@@ -53,6 +56,7 @@ class WarmupPlan:
     kept: tuple[str, ...] = ()
     failing: tuple[WarmJob, ...] = ()  # whose last words are wanted
     fetching: tuple[WarmJob, ...] = ()
+    podless: tuple[WarmJob, ...] = ()
     wake_at: datetime | None = None
 
 
@@ -81,6 +85,8 @@ def plan_warmup(snapshot: WarmupSnapshot) -> WarmupPlan:
         pods=snapshot.pods,
         progress=snapshot.progress,
         taken={**snapshot.taken, **_blocked(found, order)},
+        refused=snapshot.refused,
+        hindered=snapshot.hindered,
         held_because=held,
     )
     shards = compute_shards(scene)
@@ -99,7 +105,7 @@ def plan_warmup(snapshot: WarmupSnapshot) -> WarmupPlan:
         nodes_ready=sum(bool(shard.warm) for shard in shards),
         nodes_total=max(assignment.wanted, len(shards)),
         shards=shards,
-        failure=warmup.status.failure if failed else None,
+        failure=_failure(snapshot, creates, failed),
         release=warmup.status.release,
         circuit=circuit,
         rewarm=rewarm,
@@ -117,8 +123,22 @@ def plan_warmup(snapshot: WarmupSnapshot) -> WarmupPlan:
         fetching=tuple(
             scene.jobs[shard.job] for shard in shards if shard.state == ShardState.FETCHING and shard.job in scene.jobs
         ),
+        podless=tuple(
+            scene.jobs[shard.job]
+            for shard in shards
+            if shard.state == ShardState.WAITING and shard.job in scene.jobs and not scene.has_pod(shard.job)
+        ),
         wake_at=earliest(assignment.wake_at, ground.next_change(), circuit.open_until, waits_for_access),
     )
+
+
+def _failure(snapshot: WarmupSnapshot, creates: tuple[CreateJob, ...], failed: set[str]) -> Failure | None:
+    """The evidence: a Job that is refused for good has no pod whose words could be read."""
+    for create in creates:
+        refusal = snapshot.refused.get(create.name)
+        if refusal is not None and refusal.final:
+            return Failure(reason=refusal.why)
+    return snapshot.warmup.status.failure if failed else None
 
 
 def compute_access(warmup: Warmup, now: datetime) -> AccessChange:

@@ -3,10 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-import msgspec
-
-from mooring.model.warm_job import WarmJob, WarmPod
+from mooring.model.warm_job import Refusal, WarmJob, WarmPod
 from mooring.model.warmup import Circuit, Phase, ShardState, ShardStatus, Warmup
 from mooring.model.why import Condition, merge_conditions
 from mooring.planning.warmups.assignment import Assignment
@@ -27,7 +26,24 @@ class Scene:
     pods: Mapping[str, WarmPod]  # by the Job's uid
     progress: Mapping[str, float]  # by the Job's uid
     taken: Mapping[str, str]  # names that others hold, and why nothing is done about it
+    refused: Mapping[str, Refusal]  # names of Jobs that the cluster would not make
+    hindered: Mapping[str, str]  # why there is no pod, by the Job's uid
     held_because: str  # why no Job is made now; empty when they are
+
+    def has_pod(self, name: str) -> bool:
+        return self.jobs[name].uid in self.pods
+
+
+class Copy(NamedTuple):
+    """The data that is in use: its generation, and the node that holds it."""
+
+    generation: str = ""
+    node: str = ""
+    uid: str = ""
+
+    def beside(self, uid: str) -> tuple[str, str]:
+        """Name and uid of its node, if that is another than the shard's own."""
+        return (self.node, self.uid) if self.uid != uid else ("", "")
 
 
 def compute_shards(scene: Scene) -> tuple[ShardStatus, ...]:
@@ -46,36 +62,40 @@ def _shard(scene: Scene, number: int, before: ShardStatus) -> ShardStatus:
     job = scene.jobs.get(name)
     copy = _copy_in_use(scene, job, before)
     if job is None:
-        return _with_copy(_without_job(scene, number, name, before), copy)
+        return _without_job(scene, number, name, before, copy)
     state, why = _judge(scene, job)
     pod = scene.pods.get(job.uid)
     fetched = scene.progress.get(job.uid, before.progress if before.state == ShardState.FETCHING else 0.0)
     progress = {ShardState.DONE: 1.0, ShardState.VERIFYING: 1.0, ShardState.FETCHING: fetched}.get(state, 0.0)
-    shard = ShardStatus(
-        shard=number,
-        node=job.node,
-        node_uid=job.node_uid,
-        job=name,
-        state=state.value,
-        progress=progress,
-        restarts=pod.restarts if pod else 0,
-        why=why,
+    return ShardStatus(
+        number,
+        job.node,
+        job.node_uid,
+        name,
+        state.value,
+        progress,
+        copy.generation,
+        pod.restarts if pod else 0,
+        why,
+        *copy.beside(job.node_uid),
     )
-    return _with_copy(shard, copy)
 
 
-def _without_job(scene: Scene, number: int, name: str, before: ShardStatus) -> ShardStatus:
+def _without_job(scene: Scene, number: int, name: str, before: ShardStatus, copy: Copy) -> ShardStatus:
     home = scene.assignment.homes.get(number)
     gone = bool(before.node_uid) and scene.ground.live(before.node, before.node_uid) is None
     lost = before.state == ShardState.STALE or (gone and before.state == ShardState.DONE)
-    because = scene.taken.get(name) or scene.held_because or ("" if home else scene.assignment.message)
+    refusal = scene.refused.get(name)
+    because = scene.taken.get(name) or scene.held_because or (refusal.why if refusal else "")
+    because = because or ("" if home else scene.assignment.message)
     if lost:
-        why = f"it was on {before.node}" + (f"; {because}" if because else "")
+        why = f"it was on {before.holder[0]}" + (f"; {because}" if because else "")
         state = ShardState.STALE
     else:
-        why, state = because or "its Job is about to be made", ShardState.WAITING
+        final = refusal is not None and refusal.final and because == refusal.why
+        why, state = because or "its Job is about to be made", ShardState.FAILED if final else ShardState.WAITING
     node, uid = (home.name, home.uid) if home else (before.node, before.node_uid) if lost else ("", "")
-    return ShardStatus(shard=number, node=node, node_uid=uid, job=name, state=state.value, why=why)
+    return ShardStatus(number, node, uid, name, state.value, 0.0, copy.generation, 0, why, *copy.beside(uid))
 
 
 def _judge(scene: Scene, job: WarmJob) -> tuple[ShardState, str]:
@@ -92,7 +112,7 @@ def _judge(scene: Scene, job: WarmJob) -> tuple[ShardState, str]:
         return ShardState.DONE, f"{why}, and no other is free" if why else ""
     pod = scene.pods.get(job.uid)
     if pod is None:
-        return ShardState.WAITING, "its pod is not there yet"
+        return ShardState.WAITING, scene.hindered.get(job.uid, "its pod is not there yet")
     if pod.restarts >= scene.warmup.spec.fail_after_restarts:
         return ShardState.FAILED, f"{pod.failing} was restarted {pod.restarts} times"
     if pod.container == FETCH and (pod.running or pod.restarts):
@@ -103,19 +123,13 @@ def _judge(scene: Scene, job: WarmJob) -> tuple[ShardState, str]:
     return ShardState.VERIFYING, "" if pod.container != VERIFY or not pod.restarts else "the content was wrong"
 
 
-def _copy_in_use(scene: Scene, job: WarmJob | None, before: ShardStatus) -> tuple[str, str, str]:
-    """Generation, node and node uid. A copy outlives the Job that brought it: the next one has a folder of its own."""
+def _copy_in_use(scene: Scene, job: WarmJob | None, before: ShardStatus) -> Copy:
+    """A copy outlives the Job that brought it: the next one has a folder of its own."""
     if job is not None and job.complete and scene.ground.live(job.node, job.node_uid) is not None:
-        return job.generation, job.node, job.node_uid
+        return Copy(job.generation, job.node, job.node_uid)
     if before.warm and scene.ground.live(*before.holder) is not None:
-        return before.warm, *before.holder
-    return "", "", ""
-
-
-def _with_copy(shard: ShardStatus, copy: tuple[str, str, str]) -> ShardStatus:
-    generation, node, uid = copy
-    elsewhere = (node, uid) if uid != shard.node_uid else ("", "")
-    return msgspec.structs.replace(shard, warm=generation, warm_node=elsewhere[0], warm_node_uid=elsewhere[1])
+        return Copy(before.warm, *before.holder)
+    return Copy()
 
 
 def compute_phase(

@@ -1,0 +1,43 @@
+"""Jobs that the cluster would not make: what it answered, told in the fields of the Warmup that asked for them."""
+
+from mooring.kube.errors import BadRequest, KubeError, NotPermitted, ObjectInvalid, StatusCause
+from mooring.model.evidence import clean_line
+from mooring.model.warm_job import Refusal
+
+_MOST_CAUSES = 3
+# Where in a Job a field of the Warmup ends up.
+_FIELDS = (
+    (".env", "spec.env"),
+    ("serviceAccountName", "spec.serviceAccount"),
+    ("tolerations", "spec.placement.tolerations"),
+    ("mountPath", "spec.localPath"),
+    ("hostPath", "spec.localPath"),
+    ("volumeMounts", "spec.localPath"),
+    (".image", "spec.image"),
+    (".command", "spec.command"),
+    (".args", "spec.args"),
+)
+
+
+def explain_refusal(error: KubeError) -> Refusal:
+    """Why a Job was not made, and what to do about it."""
+    if isinstance(error, ObjectInvalid):
+        told = list(dict.fromkeys(_tell(cause) for cause in error.causes))[:_MOST_CAUSES] or [error.message]
+        return Refusal(clean_line(f"its Job is refused: {'; '.join(told)}"), final=True)
+    # A quota's 403 is no lack of permission.
+    fix = "" if isinstance(error, NotPermitted) and "exceeded quota" in error.message else error.fix
+    told_all = f"{error.message} (fix: {fix})" if fix else error.message
+    return Refusal(clean_line(f"its Job could not be made: {told_all}"), final=isinstance(error, BadRequest))
+
+
+def explain_missing_pod(message: str) -> str:
+    """Why a Job has no pod, from the event of the controller that tried to make it."""
+    fix = ""
+    if "service account" in message.lower():
+        fix = " (fix: make that ServiceAccount, or name another in spec.serviceAccount)"
+    return clean_line(f"its pod could not be made: {message.removeprefix('Error creating: ')}{fix}")
+
+
+def _tell(cause: StatusCause) -> str:
+    field = next((ours for theirs, ours in _FIELDS if theirs in cause.field), "")
+    return f"{field}: {cause.message} (fix: correct {field})" if field else f"{cause.field}: {cause.message}"

@@ -1,7 +1,7 @@
 """Where everything is wired together: a cluster's client and a ledger go in, a running control plane comes out."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -24,6 +24,7 @@ from mooring.control.claiming.stamping import Stamper
 from mooring.control.claiming.waiting import Waiting
 from mooring.control.doctor import Doctor, Patient
 from mooring.control.explaining import Explainer
+from mooring.control.figures import INVARIANT_FIGURES
 from mooring.control.fleet import Fleet
 from mooring.control.health import HealthChecks
 from mooring.control.housekeeping import Housekeeping
@@ -36,7 +37,7 @@ from mooring.control.pools import PoolReconciler
 from mooring.control.probing import Probe
 from mooring.control.protecting import Guard
 from mooring.control.quarantine import Quarantines
-from mooring.control.reading import ReadSide
+from mooring.control.reading import InvariantReading, ReadSide
 from mooring.control.reaping import Reaping
 from mooring.control.remedies import Remedies
 from mooring.control.rules import Rules
@@ -238,9 +239,14 @@ class Mooring:
 
     def _expose_metrics(self) -> None:
         LEADING.set_function(lambda: float(self.leadership.leading))
+        INVARIANT_FIGURES.read_from(self._rules)
         for name, reflector in self.reflectors.items():
             CACHE_OBJECTS.labels(name).set_function(partial(_length, reflector))
             CACHE_FRESH.labels(name).set_function(partial(_freshness, reflector))
+
+    def _rules(self) -> Sequence[InvariantReading]:
+        """None before the ledger was read: a counter that comes up from zero seems to have counted all of it now."""
+        return self.reading.invariants() if self.switches.known else ()
 
     def _leads(self) -> bool:
         return self.leadership.leading

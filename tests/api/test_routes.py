@@ -1,5 +1,6 @@
 """The shapes of `/v1`: what other programs rely on."""
 
+import re
 from typing import Any
 
 import httpx
@@ -204,6 +205,13 @@ def test_metrics_are_in_the_format_of_prometheus(stranger: httpx.Client):
     assert 'mooring_pool_workers{pool="runners/linux",state="idle"} 8.0' in answer.text
 
 
+@pytest.mark.parametrize("metric", ["broken", "paused", "found_total", "healed_total"])
+def test_every_rule_has_its_metrics(stranger: httpx.Client, metric: str):
+    sample = re.compile(rf'^mooring_invariant_{metric}{{invariant="([\w-]+)"}} [\dN]', re.MULTILINE)
+    told = sample.findall(stranger.get("/metrics").text)
+    assert sorted(told) == sorted(RULES)
+
+
 def test_the_doctor_has_a_line_for_everything_and_no_line_of_a_healthy_fleet_fails(api: httpx.Client):
     checkup = api.get("/v1/doctor").raise_for_status().json()
     assert all(check.keys() == {"id", "status", "message", "evidence", "fix"} for check in checkup["checks"])
@@ -220,11 +228,6 @@ def test_any_pod_can_be_explained_and_one_that_is_not_there_is_404(api: httpx.Cl
     assert {"summary", "fix", "preflight", "events", "failure", "unread", "lookedAt"} <= told.keys()
     missing = api.get("/v1/explain/pods/default/nobody")
     assert missing.status_code == 404 and missing.json()["code"] == "not_found"
-
-
-def test_a_pool_that_is_not_there_yet_has_no_workers_and_that_is_no_error(api: httpx.Client):
-    answer = api.get("/v1/workers?pool=nope/nope")
-    assert (answer.status_code, answer.json()) == (200, {"items": [], "total": 0})
 
 
 def test_workers_can_be_asked_for_by_their_pool_s_name_alone(api: httpx.Client):

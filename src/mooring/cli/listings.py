@@ -229,7 +229,7 @@ INVARIANTS = Listing(
     (
         _field("ID", "id"),
         _field("STATE", "state", styled=True),
-        _field("BROKEN", "broken"),
+        Column("BROKEN", lambda row: row["broken"] if row["known"] else "?"),
         _field("FOUND", "found"),
         _field("HEALED", "healed"),
         _told("SINCE", "since"),

@@ -35,6 +35,7 @@ class InvariantReading(msgspec.Struct, frozen=True, rename="camel"):
     checked_at: datetime | None
     evidence: dict[str, Any] | None
     why: Why
+    known: bool  # whether somebody has looked; else `broken` says nothing
 
 
 _SEEN_IN = {
@@ -91,8 +92,9 @@ class Rules:
     ) -> InvariantReading:
         kept = kept or InvariantState(id=rule.id)
         broken = kept.broken if violations is None else len(violations)
-        checked = rule.enforced and self._fleet.synced and (violations is not None or kept.checked_at is not None)
-        state = "paused" if kept.paused else "unknown" if not checked else "broken" if broken else "holds"
+        looked = violations is not None or kept.checked_at is not None
+        known = rule.enforced and self._fleet.synced and self._switches.known and looked
+        state = "paused" if kept.paused else "unknown" if not known else "broken" if broken else "holds"
         broken_since = earliest(*(violation.since for violation in violations or ()))
         facts = RuleFacts(
             rule=rule,
@@ -125,4 +127,5 @@ class Rules:
             checked_at=kept.checked_at,
             evidence=kept.evidence,
             why=explain_rule(facts),
+            known=known,
         )

@@ -18,6 +18,7 @@ class Switches:
         self._ledger = ledger
         self._clock = clock
         self._states: dict[str, InvariantState] = {}
+        self.known = False  # whether they were ever read
         self._changed = asyncio.Event()
 
     def why_paused(self, rule: str) -> str:
@@ -34,6 +35,7 @@ class Switches:
     async def refresh(self) -> None:
         """Read all switches."""
         self._states = await self._ledger.invariants.all()
+        self.known = True
 
     async def pause(self, rule: str, *, actor: str, reason: str) -> InvariantState:
         """Switch a rule off; it stays off over restarts."""

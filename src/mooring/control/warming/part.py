@@ -1,11 +1,13 @@
 """Warmups as a part of the control plane: caches, loop, read side and requests, wired together."""
 
+import asyncio
 from collections.abc import Callable
 
 from mooring.clock import Clock, Entropy
 from mooring.control.auditing import Auditor
 from mooring.control.fleet import Fleet
 from mooring.control.part import Part
+from mooring.control.warming.idling import WarmIdling
 from mooring.control.warming.reading import WarmupReadSide
 from mooring.control.warming.reconciler import WarmupReconciler
 from mooring.control.warming.requests import WarmupRequests
@@ -38,3 +40,9 @@ class Warming(Part[WarmupWatch]):
         self.requests = WarmupRequests(client, watch, auditor, entropy)
         reconciler = WarmupReconciler(client, ledger, fleet, watch, auditor, why_paused, clock)
         super().__init__("warmups", watch, reconciler.reconcile, may_act, clock, entropy, COALESCE_SECONDS)
+        self._idling = WarmIdling(ledger, watch, self._ready, clock)
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(super().run())
+            group.create_task(self._idling.run())

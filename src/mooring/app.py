@@ -249,10 +249,11 @@ class Mooring:
         return self.reading.invariants() if self.switches.known else ()
 
     def _leads(self) -> bool:
-        return self.leadership.leading
+        """No rule may act before it is known whether somebody has switched it off."""
+        return self.switches.known and self.leadership.leading
 
     def _may_act(self) -> bool:
-        return self.fleet.synced and self.leadership.leading
+        return self.fleet.synced and self._leads()
 
     def _on_change(self, kind: str, key: str) -> None:
         if kind in ("node", "nodepool"):

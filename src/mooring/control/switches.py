@@ -9,6 +9,7 @@ from mooring.model.errors import NotFound, Unavailable
 from mooring.model.invariant import INVARIANT_IDS
 
 REFRESH_SECONDS = 30.0
+RETRY_SECONDS = 1.0
 
 
 class Switches:
@@ -18,7 +19,7 @@ class Switches:
         self._ledger = ledger
         self._clock = clock
         self._states: dict[str, InvariantState] = {}
-        self.known = False  # whether they were ever read
+        self.known = False  # whether they were ever read; until then nothing may act
         self._changed = asyncio.Event()
 
     def why_paused(self, rule: str) -> str:
@@ -60,7 +61,7 @@ class Switches:
                 except Unavailable:
                     pass  # the last known switches stay; without the ledger nothing destructive happens anyway
                 try:
-                    async with asyncio.timeout(REFRESH_SECONDS):
+                    async with asyncio.timeout(REFRESH_SECONDS if self.known else RETRY_SECONDS):
                         await self._changed.wait()
                 except TimeoutError:
                     continue

@@ -1,0 +1,34 @@
+"""Kill switches when the ledger is hard to reach: what was paused stays paused."""
+
+from mooring.ledger.faults import Fault, LedgerCall
+from mooring.model.claim import ClaimState
+from mooring.model.wish import Wish
+from tests.scenarios.harbour import NAMESPACE, harbour, plays_in
+
+
+@plays_in(harbour)
+async def test_no_rule_acts_before_the_switches_were_read_and_then_they_are_obeyed(world):
+    first = world.start()
+    await world.pool(warm=1, max=1)
+    await world.until_idle(1)
+    claim = await first.mooring.desk.claim(f"{NAMESPACE}/linux", Wish("acme", ttl_seconds=10))
+    await first.mooring.switches.pause("claim-alive", actor="me", reason="the holders cannot reach us")
+    await first.kill()
+    await world.clock.sleep(60)
+    unreadable = True
+
+    def fault(call: LedgerCall) -> Fault:
+        return Fault.AWAY if unreadable and call.path == "invariants.all" else Fault.NONE
+
+    second = world.start("b", fault=fault).mooring
+    await world.clock.sleep(90)
+    assert second.leadership.leading
+    assert (await second.desk.get(claim.id)).state is ClaimState.RUNNING
+    unreadable = False
+    await world.clock.sleep(5)
+    assert second.switches.known, "read again soon, not at the next regular look"
+    await world.clock.sleep(90)
+    assert (await second.desk.get(claim.id)).state is ClaimState.RUNNING
+    await second.switches.resume("claim-alive", actor="me")
+    await world.clock.sleep(60)
+    assert (await second.desk.get(claim.id)).state is ClaimState.EXPIRED

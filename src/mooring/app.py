@@ -37,10 +37,10 @@ from mooring.control.pools import PoolReconciler
 from mooring.control.probing import Probe
 from mooring.control.protecting import Guard
 from mooring.control.quarantine import Quarantines
-from mooring.control.reading import InvariantReading, ReadSide
+from mooring.control.reading import ReadSide
 from mooring.control.reaping import Reaping
 from mooring.control.remedies import Remedies
-from mooring.control.rules import Rules
+from mooring.control.rules import InvariantReading, Rules
 from mooring.control.serving.document import Documents
 from mooring.control.serving.services import Services
 from mooring.control.standings import PoolStandings

@@ -4,12 +4,20 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from mooring.clock import Entropy
+from mooring.model.fitting.needs import pod_requests
 
 T = TypeVar("T")
 Body = dict[str, Any]
 
 NAMESPACES = {"fit-a": {"team": "red"}, "fit-b": {"team": "blue"}}
 CLAIMS = {"in-a": "a", "in-b": "b"}  # claim -> zone of its volume, in namespace fit-a
+UNBOUND = "unbound"  # a claim of no class that no volume answers, in namespace fit-a
+MISSING = "missing"  # no claim at all
+HEAVY: Body = {
+    "metadata": {"name": "heavy"},
+    "handler": "heavy",
+    "overhead": {"podFixed": {"cpu": "250m", "memory": "120Mi"}},
+}
 _APPS = ("web", "db", "job")
 _EFFECTS = ("NoSchedule", "NoExecute", "PreferNoSchedule")
 _TAINTS = (("workload", "blast"), ("gpu", ""), ("CriticalAddonsOnly", "true"))
@@ -64,7 +72,7 @@ def random_node(dice: Dice, name: str) -> tuple[Body, Body]:
 def random_pod(dice: Dice, name: str, nodes: Sequence[str]) -> tuple[str, Body]:
     """A namespace and a pod for it: most of the time with one or two demands, sometimes with many."""
     namespace = dice.one_of(list(NAMESPACES))
-    spec: Body = {"containers": [_container(dice, "main")], "terminationGracePeriodSeconds": 0}
+    spec: Body = {"containers": [_container(dice, "main")], "terminationGracePeriodSeconds": 30}
     eager = dice.one_of((0.08, 0.15, 0.4))
     if dice.chance(eager):
         spec["nodeSelector"] = {"disk": dice.one_of(("ssd", "hdd", "tape"))}
@@ -78,9 +86,23 @@ def random_pod(dice: Dice, name: str, nodes: Sequence[str]) -> tuple[str, Body]:
     if dice.chance(eager):
         spec["topologySpreadConstraints"] = [_spread(dice)]
     if namespace == "fit-a" and dice.chance(eager / 2):
-        claim = {"claimName": dice.one_of(list(CLAIMS))}
-        spec["volumes"] = [{"name": "data", "persistentVolumeClaim": claim}]
-    return namespace, {"metadata": {"name": name, "labels": {"app": dice.one_of(_APPS)}}, "spec": spec}
+        claims = dice.some_of((*CLAIMS, UNBOUND, MISSING), 0.2) or [dice.one_of(list(CLAIMS))]
+        spec["volumes"] = [{"name": one, "persistentVolumeClaim": {"claimName": one}} for one in claims]
+    if dice.chance(eager / 2):
+        spec["runtimeClassName"] = HEAVY["metadata"]["name"]
+    if dice.chance(eager / 2):
+        spec["resources"] = {"requests": _pod_level(dice, spec)}
+    labels = {"app": dice.one_of(_APPS), "rev": dice.one_of(("1", "2"))}
+    return namespace, {"metadata": {"name": name, "labels": labels}, "spec": spec}
+
+
+def _pod_level(dice: Dice, spec: Body) -> Body:
+    """Requests of the pod as a whole: never less than those of its containers together."""
+    needed = pod_requests(spec)
+    wanted = {"cpu": f"{needed.get('cpu', 0) + dice.one_of((0, 50, 700))}m"}
+    if "memory" in needed or dice.chance(0.5):
+        wanted["memory"] = str(needed.get("memory", 0) + dice.one_of((0, 64, 900)) * 1024**2)
+    return wanted
 
 
 def _container(dice: Dice, name: str, init: bool = False) -> Body:
@@ -153,6 +175,8 @@ def _neighbour(dice: Dice) -> Body:
         term["namespaceSelector"] = dice.one_of(({}, {"matchLabels": {"team": "red"}}))
     elif dice.chance(0.2):
         term["namespaces"] = ["fit-b"]
+    if dice.chance(0.2):
+        term[dice.one_of(("matchLabelKeys", "mismatchLabelKeys"))] = ["rev"]
     return term
 
 
@@ -161,8 +185,10 @@ def _spread(dice: Dice) -> Body:
         "maxSkew": dice.number(1, 2),
         "topologyKey": dice.one_of(("kubernetes.io/hostname", "topology.kubernetes.io/zone")),
         "whenUnsatisfiable": "DoNotSchedule" if dice.chance(0.8) else "ScheduleAnyway",
-        "labelSelector": {"matchLabels": {"app": dice.one_of(_APPS)}},
+        "labelSelector": {"matchLabels": {"app": dice.one_of(_APPS)}} if dice.chance(0.85) else {},
     }
+    if dice.chance(0.2):
+        constraint["matchLabelKeys"] = ["rev"]
     if constraint["whenUnsatisfiable"] == "DoNotSchedule" and dice.chance(0.3):
         constraint["minDomains"] = dice.number(2, 4)
     for policy in ("nodeAffinityPolicy", "nodeTaintsPolicy"):

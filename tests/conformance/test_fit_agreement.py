@@ -8,12 +8,15 @@ import asyncio
 import contextlib
 import os
 from collections import Counter
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import msgspec
 import pytest
 
 from mooring.clock import Entropy, SystemClock
+from mooring.control.explaining import Explainer
+from mooring.control.fleet import Fleet
 from mooring.control.translation import node_from_view
 from mooring.kube.cache import Change
 from mooring.kube.client import KubeClient
@@ -28,21 +31,26 @@ from mooring.kube.resources import (
     PERSISTENTVOLUMES,
     PODS,
     SERVICEACCOUNTS,
+    Resource,
 )
-from mooring.kube.views import Pod, find_condition
-from mooring.model.fitting.volumes import BoundVolume, read_volume
+from mooring.kube.views import PartialObject, Pod, find_condition
+from mooring.model.fitting.volumes import BoundVolume, Unbound, read_volume
 from mooring.model.node import Node
+from mooring.model.preflight import Preflight
 from mooring.planning.fit import Usage, plan_preflight
 from mooring.planning.fit.usage import read_residents
 from mooring.sandbox.kubernetes.launcher import ControlPlane
 from tests.conformance import random_pods
-from tests.conformance.random_pods import CLAIMS, Dice, random_node, random_pod
+from tests.conformance.random_pods import CLAIMS, HEAVY, MISSING, UNBOUND, Dice, random_node, random_pod
 from tests.requirements import require_kubernetes
 
 pytestmark = pytest.mark.kubernetes
 
 PODS_JUDGED = int(os.environ.get("MOORING_FIT_PODS", "400"))
 PODS_A_CLUSTER = 100
+EXPLAINED_EVERY = 5
+RUNTIME_CLASSES = Resource("node.k8s.io", "v1", "runtimeclasses", "RuntimeClass", False, PartialObject)
+Volumes = dict[str, BoundVolume | Unbound]
 Body = dict[str, Any]
 
 
@@ -84,8 +92,8 @@ async def until(holds: Any, what: str) -> None:
     raise AssertionError(f"not in time: {what}")
 
 
-async def furnish(client: KubeClient) -> dict[str, BoundVolume]:
-    """Namespaces with labels, and claims whose volumes are in a zone."""
+async def furnish(client: KubeClient) -> Volumes:
+    """Namespaces with labels, a class of pods with overhead, and claims: with a volume in a zone, and with none."""
     for name, labels in random_pods.NAMESPACES.items():
         await client.create(NAMESPACES, {"metadata": {"name": name, "labels": labels}})
     for name in random_pods.NAMESPACES:
@@ -97,7 +105,14 @@ async def furnish(client: KubeClient) -> dict[str, BoundVolume]:
             return False
 
         await until(has_account, f"a default account in {name}")
-    volumes = {}
+    volumes: Volumes = {UNBOUND: Unbound.IMMEDIATE, MISSING: Unbound.MISSING}
+    await client.create(RUNTIME_CLASSES, HEAVY)
+    asked: Body = {
+        "accessModes": ["ReadWriteOnce"],
+        "storageClassName": "",
+        "resources": {"requests": {"storage": "9Ti"}},
+    }
+    await client.create(PERSISTENTVOLUMECLAIMS, {"metadata": {"name": UNBOUND}, "spec": asked}, "fit-a")
     for claim, zone in CLAIMS.items():
         required = {"key": "topology.kubernetes.io/zone", "operator": "In", "values": [zone]}
         shared: Body = {"accessModes": ["ReadWriteMany"], "storageClassName": ""}
@@ -161,9 +176,27 @@ async def clear(client: KubeClient) -> None:
     await asyncio.sleep(0.3)  # see build
 
 
-async def compare(
-    client: KubeClient, scheduler: Scheduler, volumes: dict[str, BoundVolume], number: int
-) -> Counter[str]:
+async def let_one_leave(client: KubeClient, dice: Dice, residents: list[Body]) -> None:
+    """One of the bound pods is deleted: without a kubelet it stays where it is, terminating."""
+    staying = [index for index, pod in enumerate(residents) if "deletionTimestamp" not in pod["metadata"]]
+    if staying:
+        index = dice.one_of(staying)
+        meta = residents[index]["metadata"]
+        await client.delete(PODS, meta["name"], meta["namespace"])
+        residents[index] = {**residents[index], "metadata": {**meta, "deletionTimestamp": "2026-03-01T12:00:00Z"}}
+        await asyncio.sleep(0.05)  # see build
+
+
+async def explained(client: KubeClient, nodes: list[Node], pod: Body) -> Preflight:
+    """What `mooring explain` says, from what it reads itself."""
+    fleet = SimpleNamespace(nodes={node.name: node for node in nodes}, node_templates=())
+    explainer = Explainer(client, cast(Fleet, fleet), SystemClock())
+    told = await explainer.explain(pod["metadata"]["namespace"], pod["metadata"]["name"])
+    assert told.unread == () and told.preflight is not None
+    return told.preflight
+
+
+async def compare(client: KubeClient, scheduler: Scheduler, volumes: Volumes, number: int) -> Counter[str]:
     """One cluster: how often both said yes, how often no. The first disagreement ends it."""
     dice = Dice(number)
     nodes = await build(client, dice, number)
@@ -181,8 +214,15 @@ async def compare(
             assert node in [verdict.node for verdict in told.verdicts if verdict.fits], (context, told.sentence)
             residents.append({**pod, "spec": {**pod["spec"], "nodeName": node}, "status": {"phase": "Pending"}})
             tally["fits"] += 1
+            if dice.chance(0.15):
+                await let_one_leave(client, dice, residents)
+                tally["left"] += 1
         else:
             assert told.fits == 0, (context, said, [one.node for one in told.verdicts if one.fits])
+            if index % EXPLAINED_EVERY == 0:
+                read = await explained(client, nodes, pod)
+                assert (read.fits, read.sentence, read.unknown) == (0, told.sentence, ()), context
+                tally["explained"] += 1
             await client.delete(PODS, pod["metadata"]["name"], namespace, grace_seconds=0)
             tally["kept off"] += 1
             tally.update(group.kind for group in told.groups)
@@ -214,5 +254,5 @@ def test_preflight_agrees_with_the_real_scheduler_on_every_pod() -> None:
     tally = asyncio.run(main())
     assert tally["fits"] + tally["kept off"] == PODS_JUDGED
     assert min(tally["fits"], tally["kept off"]) > PODS_JUDGED // 10, tally
-    for kind in ("taint", "selector", "resource"):
-        assert tally[kind] > 0, f"no pod was kept off by {kind}: {tally}"
+    for kind in ("taint", "selector", "resource", "volume", "left", "explained"):
+        assert tally[kind] > 0, f"{kind} never happened: {tally}"

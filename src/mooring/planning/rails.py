@@ -102,15 +102,16 @@ def apply_rails(
     held: list[Held[D]] = []
     wake_at: datetime | None = None
     for act in acts:
-        first = sightings.get(act.key, now)
+        # A clock that was set back, or runs behind the cluster's, must not hold acts until it is there again.
+        first, age = min(sightings.get(act.key, now), now), max(act.age_seconds, 0.0)
         seen[act.key] = first
         ripe_at = first + timedelta(seconds=confirm_seconds)
         if stop:
             held.append(Held(act, stop))
         elif not all(act.proofs) or act.proofs[0] == act.proofs[1]:
             held.append(Held(act, "two independent proofs are needed"))
-        elif act.age_seconds < act.floor_seconds:
-            held.append(Held(act, f"{act.age_seconds:.0f} s old, must be {act.floor_seconds:.0f} s"))
+        elif age < act.floor_seconds:
+            held.append(Held(act, f"{age:.0f} s old, must be {act.floor_seconds:.0f} s"))
         elif act.key not in sightings or now < ripe_at:
             held.append(Held(act, "seen on one tick only"))
             wake_at = earliest(wake_at, ripe_at)

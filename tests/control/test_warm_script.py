@@ -98,3 +98,32 @@ def test_a_broadcast_fetches_every_shard_and_leaves_the_others_alone(node, tmp_p
     assert node("warm", MOORING_SHARD_LIST="0 1").returncode == 0
     assert sorted(path.name for path in (tmp_path / "nt").iterdir()) == [".mooring", "00", "01"]
     assert data(tmp_path, shard="02").exists()
+
+
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_what_an_older_tool_left_in_the_place_is_set_aside_and_not_served(node, tmp_path, kind):
+    place = tmp_path / "nt" / "03"
+    if kind == "folder":
+        place.mkdir(parents=True)
+        (place / "data").write_text("old")
+    else:
+        place.parent.mkdir()
+        place.write_text("old")
+    node("fetch", *fetch([*FETCH, "1"]))
+    done = node("warm")
+    assert done.returncode == 0 and "03.before-mooring" in done.stdout
+    assert place.is_symlink() and (place / "data").read_text() == "3 part\n"
+    aside = tmp_path / "nt" / "03.before-mooring"
+    assert (aside / "data" if kind == "folder" else aside).read_text() == "old"
+    assert node("warm").returncode == 0, "once more changes nothing"
+    assert (place / "data").read_text() == "3 part\n"
+
+
+def test_a_place_that_cannot_be_freed_fails_with_a_clear_line(node, tmp_path):
+    for name in ("03", "03.before-mooring"):
+        (tmp_path / "nt" / name).mkdir(parents=True)
+    node("fetch", *fetch([*FETCH, "1"]))
+    done = node("warm")
+    assert done.returncode == 1 and "is warm" not in done.stdout
+    assert f"move {tmp_path}/nt/03 away" in done.stdout
+    assert list((tmp_path / "nt" / "03").iterdir()) == []

@@ -6,6 +6,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mooring.model.node import Taint
 from tests.planning.warmups.datasets import Cluster, dataset, nodes
 
 EVENTS = st.lists(
@@ -68,3 +69,57 @@ def test_exactly_the_lost_shards_are_made_again(shards, lost, same_names):
     assert {create.shard for create in cluster.made[shards:]} == lost
     assert len(cluster.made) == shards + len(lost)
     assert all(shard.node == before[shard.shard] for shard in status.shards if shard.shard not in lost)
+
+
+TROUBLE = st.lists(
+    st.tuples(
+        st.sampled_from(["cordon", "uncordon", "dedicate", "free", "generation", "rewarm", "access", "fail"]),
+        st.integers(0, 7),
+        st.integers(1, 90),
+    ),
+    max_size=10,
+)
+
+
+def befall(cluster: Cluster, event: str, number: int) -> None:
+    """Something that takes no copy away from any disk."""
+    names = sorted(cluster.nodes)
+    name = names[number % len(names)]
+    node = cluster.nodes[name]
+    match event:
+        case "cordon" if not node.unschedulable:
+            cluster.cordon(name, 0)
+        case "uncordon" if node.unschedulable:
+            cluster.uncordon(name)
+        case "dedicate":
+            cluster.nodes[name] = replace(node, taints=(Taint("dedicated", "others"),))
+        case "free":
+            cluster.nodes[name] = replace(node, taints=())
+        case "access":
+            cluster.change(env=({"name": "TOKEN", "value": f"{len(cluster.made)}-{number}"},))
+        case "fail":
+            for one in [one for one in cluster.jobs.values() if not one.finished]:
+                cluster.fail(one.name)
+        case "generation" | "rewarm":
+            happen(cluster, event, number)
+
+
+@given(st.integers(1, 4), st.integers(0, 3), TROUBLE)
+@settings(max_examples=40, deadline=None)
+def test_whatever_befalls_a_roll_no_copy_that_serves_is_given_up_before_the_next_one_serves(shards, spare, trouble):
+    cluster = Cluster(dataset(shards=shards), nodes(shards + spare))
+    cluster.settle()
+    cluster.least_warm = None
+    for event, number, seconds in trouble:
+        befall(cluster, event, number)
+        for _ in range(0, seconds, 5):
+            cluster.step(5.0)
+    for name in sorted(cluster.nodes):
+        befall(cluster, "uncordon", sorted(cluster.nodes).index(name))
+        cluster.nodes[name] = replace(cluster.nodes[name], taints=())
+    for _ in range(40):  # an open circuit is waited for, and permissions
+        cluster.step(60.0)
+    status = cluster.settle()
+    assert (status.phase, status.nodes_ready, cluster.least_warm) == ("Ready", shards, shards)
+    assert {shard.warm for shard in status.shards} == {str(cluster.warmup.spec.generation)}
+    assert len(cluster.jobs) == shards

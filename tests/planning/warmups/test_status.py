@@ -20,6 +20,7 @@ FLEET = nodes(1)
         ({"container": "fetch", "running": False, "restarts": 4}, "fetching", "Warming"),
         ({"container": "verify"}, "verifying", "Warming"),
         ({"container": "warm"}, "verifying", "Warming"),
+        ({"container": "", "running": False, "finished": True}, "verifying", "Warming"),
         ({"container": "fetch", "running": False, "restarts": 5, "failing": "fetch"}, "failed", "Failed"),
     ],
 )

@@ -1,10 +1,13 @@
 """Jobs that the cluster would not make: what it answered, told in the fields of the Warmup that asked for them."""
 
+import re
+
 from mooring.kube.errors import BadRequest, KubeError, NotPermitted, ObjectInvalid, StatusCause
 from mooring.model.evidence import clean_line
 from mooring.model.warm_job import Refusal
 
 _MOST_CAUSES = 3
+_ATTEMPT = re.compile(r'^(Error creating: )?(pods "[^"]*" is forbidden: )?')  # has another name each time
 # Where in a Job a field of the Warmup ends up.
 _FIELDS = (
     (".env", "spec.env"),
@@ -35,7 +38,7 @@ def explain_missing_pod(message: str) -> str:
     fix = ""
     if "service account" in message.lower():
         fix = " (fix: make that ServiceAccount, or name another in spec.serviceAccount)"
-    return clean_line(f"its pod could not be made: {message.removeprefix('Error creating: ')}{fix}")
+    return clean_line(f"its pod could not be made: {_ATTEMPT.sub('', message)}{fix}")
 
 
 def _tell(cause: StatusCause) -> str:

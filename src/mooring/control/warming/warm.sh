@@ -69,9 +69,26 @@ verify_shard() { # COUNT WORDS...
     [ "$1" -gt 0 ] && fetch_shard "$@" && run_verify "$@"
 }
 
+# A link made where a folder is would land inside it, and the folder would go on being served.
+free_place() { # PLACE
+    [ -L "$1" ] || [ ! -e "$1" ] && return 0
+    aside="$1.before-mooring"
+    if [ -e "$aside" ] || [ -L "$aside" ] || ! mv "$1" "$aside"; then
+        say "shard $MOORING_SHARD: $1 is not a link of Mooring and cannot be set aside as $aside: move $1 away"
+        return 1
+    fi
+    say "shard $MOORING_SHARD: what was in $1 is in $aside now"
+}
+
 publish_shard() {
     name=$(printf '%02d' "$MOORING_SHARD")
-    ln -sfn ".mooring/$MOORING_DATA_KEY/$name" "$local_path/$name" || return 1
+    place="$local_path/$name"
+    free_place "$place" || return 1
+    ln -sfn ".mooring/$MOORING_DATA_KEY/$name" "$place" || return 1
+    if ! [ "$place" -ef "$MOORING_SHARD_PATH" ]; then
+        say "shard $MOORING_SHARD: $place does not lead to $MOORING_SHARD_PATH"
+        return 1
+    fi
     for other in "$local_path/.mooring/"*"/$name"; do
         [ "$other" = "$MOORING_SHARD_PATH" ] || rm -rf "$other" "$other.fetched"
     done

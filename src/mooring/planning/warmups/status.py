@@ -118,7 +118,7 @@ def _judge(scene: Scene, job: WarmJob) -> tuple[ShardState, str]:
     if pod.container == FETCH and (pod.running or pod.restarts):
         again = f"tried again, {pod.restarts} restart(s) so far" if pod.restarts else ""
         return ShardState.FETCHING, again
-    if pod.container == FETCH or not pod.container:
+    if pod.container == FETCH or not (pod.container or pod.finished):
         return ShardState.WAITING, pod.waiting or "its pod starts"
     return ShardState.VERIFYING, "" if pod.container != VERIFY or not pod.restarts else "the content was wrong"
 

@@ -170,3 +170,9 @@ def test_a_stream_resumed_from_nonsense_starts_now(api: httpx.Client, marker: by
 def test_a_stream_of_an_unknown_page_is_refused(stranger: httpx.Client):
     body = refusal(stranger.get("/stream?page=nope"), 400, "invalid_input")
     assert "fleet" in body["detail"]["fix"]
+
+
+@pytest.mark.parametrize("actor", ["invariant/warm-floor", "claim/1", "replica/a", "worker/runners/linux-0"])
+def test_nobody_writes_into_the_audit_trail_under_mooring_s_own_names(api: httpx.Client, actor: str):
+    refusal(api.post("/v1/invariants/adopted/pause", json={"actor": actor}), 400, "invalid_input")
+    refusal(api.delete("/v1/claims/somebody-else", params={"actor": actor}), 400, "invalid_input")

@@ -7,6 +7,7 @@ import msgspec
 from litestar import get, post
 from msgspec import Meta
 
+from mooring.api.bounds import ActorInBody
 from mooring.api.switchboard import Switchboard
 from mooring.ledger.records import Incarnation
 
@@ -25,7 +26,7 @@ class Arming(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     incarnation: Annotated[str, Meta(min_length=1, max_length=253)]
     reason: Annotated[str, Meta(min_length=1, max_length=500)]
-    actor: Annotated[str, Meta(min_length=1, max_length=253)] = "api"
+    actor: ActorInBody = "api"
 
 
 @get("/v1/ledger", tags=["ledger"], summary="The ledger's incarnation")

@@ -8,6 +8,7 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import Parameter, QueryParameter
 from litestar.types import ControllerRouterHandler
 
+from mooring.api.bounds import ActorInBody
 from mooring.api.readmodels import SubmissionDesk, SubmissionDetail, SubmissionReading, SubmissionReadSide, read_detail
 from mooring.api.reads import Items
 from mooring.model import names
@@ -76,7 +77,7 @@ class CancelBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Why, by whom, and whether the finalizer still runs."""
 
     reason: Annotated[str, msgspec.Meta(max_length=500)] = ""
-    actor: Annotated[str, msgspec.Meta(min_length=1, max_length=253)] = "api"
+    actor: ActorInBody = "api"
     finalize: bool = False
 
 

@@ -7,6 +7,7 @@ from litestar import Request, post
 from msgspec import Meta
 
 from mooring.api.bodies import read_json
+from mooring.api.bounds import ActorInBody
 from mooring.api.readmodels import InvariantReading, ReadSide
 from mooring.api.switchboard import Switchboard
 
@@ -15,7 +16,7 @@ class Flip(msgspec.Struct, frozen=True):
     """The optional body: who flips the switch, and why."""
 
     reason: Annotated[str, Meta(max_length=500)] = ""
-    actor: Annotated[str, Meta(min_length=1, max_length=253)] = "api"
+    actor: ActorInBody = "api"
 
 
 async def read_flip(request: Request[Any, Any, Any]) -> Flip:

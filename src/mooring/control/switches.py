@@ -40,13 +40,14 @@ class Switches:
 
     async def pause(self, rule: str, *, actor: str, reason: str) -> InvariantState:
         """Switch a rule off; it stays off over restarts."""
-        state = await self._ledger.invariants.pause(_known(rule), actor=actor, reason=reason, now=self._clock.now())
+        require_rule(rule)
+        state = await self._ledger.invariants.pause(rule, actor=actor, reason=reason, now=self._clock.now())
         self._states[rule] = state
         return state
 
     async def resume(self, rule: str, *, actor: str) -> InvariantState:
         """Switch a rule on again."""
-        state = await self._ledger.invariants.resume(_known(rule), actor=actor, now=self._clock.now())
+        state = await self._ledger.invariants.resume(require_rule(rule), actor=actor, now=self._clock.now())
         self._states[rule] = state
         return state
 
@@ -72,7 +73,8 @@ class Switches:
         self._changed.set()
 
 
-def _known(rule: str) -> str:
+def require_rule(rule: str) -> str:
+    """The rule's id; `NotFound` when there is no such rule."""
     if rule not in INVARIANT_IDS:
         raise NotFound(f"there is no invariant {rule!r}", fix=f"one of {', '.join(sorted(INVARIANT_IDS))}")
     return rule

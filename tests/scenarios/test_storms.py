@@ -1,14 +1,21 @@
-"""Random storms by seed: whatever happens, never more than `max` exist, and in the end exactly the floor stands.
+"""Random storms by seed: whatever happens, never more than `max` exist, no worker has two holders, and none that is
+held is taken away. In the end exactly the floor stands.
 
 `MOORING_STORM_SEEDS` sets how many seeds are tried (default 40; a thousand take about ten minutes).
 """
 
+import asyncio
+import contextlib
 import os
 
 import pytest
 
 from mooring.clock import Entropy
 from mooring.kube.resources import PODS
+from mooring.model import names
+from mooring.model.claim import Claim, ClaimState
+from mooring.model.errors import Conflict, MooringError
+from mooring.model.wish import Wish
 from mooring.sandbox.faults import (
     Answer,
     CutStream,
@@ -23,11 +30,12 @@ from mooring.sandbox.faults import (
     SilenceStream,
     StaleRead,
 )
-from tests.scenarios.harbour import NAMESPACE, Harbour, harbour, play
+from tests.scenarios.harbour import NAMESPACE, Harbour, Replica, harbour, play
 
 SEEDS = int(os.environ.get("MOORING_STORM_SEEDS", "40"))
 STORM_SECONDS = 180.0
 MAX = 7
+POOL = f"{NAMESPACE}/linux"
 
 
 def storm(seed: int) -> list[Rule]:
@@ -60,12 +68,77 @@ def _until_the_end(rule: Rule) -> Rule:
     return replace(rule, until_seconds=STORM_SECONDS)
 
 
+class Clients:
+    """A few programs that hold workers through the storm, and repeat what was not answered under the same key."""
+
+    def __init__(self, world: Harbour, chance: Entropy) -> None:
+        self._world = world
+        self._chance = chance
+        self._keys = 0
+        self._pending = ""
+        self.held: dict[str, Claim] = {}
+        self.killed: set[str] = set()  # uids of workers that somebody else took away
+
+    async def act(self, replica: Replica) -> None:
+        """Beat; then claim or release something."""
+        for claim in list(self.held.values()):
+            await self._beat(replica, claim)
+        if self._pending or len(self.held) < 2:
+            await self._claim(replica)
+        elif self._chance.below(2):
+            await self._release(replica, self._chance.below(2))
+
+    async def finish(self, replica: Replica) -> None:
+        """Ask once more for what was never answered, and give everything back."""
+        if self._pending:
+            await self._claim(replica)
+        for claim in list(self.held.values()):
+            await self._beat(replica, claim)
+        while self.held:
+            await self._release(replica, 0)
+
+    async def _claim(self, replica: Replica) -> None:
+        if not self._pending:
+            self._keys += 1
+            self._pending = f"key-{self._keys}"
+        wish = Wish("acme", ttl_seconds=80_000, wait=5, idempotency_key=self._pending)
+        with contextlib.suppress(MooringError, TimeoutError):
+            try:
+                async with asyncio.timeout(20):
+                    claim = await replica.mooring.desk.claim(POOL, wish)
+            except Conflict:  # its worker was lost before the answer came
+                self._pending = ""
+                return
+            if claim.state is ClaimState.RUNNING:
+                self._pending = ""
+                assert claim.pod_uid not in {other.pod_uid for other in self.held.values()}, "held twice"
+                self.held[claim.id] = claim
+
+    async def _beat(self, replica: Replica, claim: Claim) -> None:
+        try:
+            await replica.mooring.desk.heartbeat(claim.id, claim.epoch)
+        except Conflict:
+            assert claim.pod_uid in self.killed, "a holder that beats lost its claim"
+            del self.held[claim.id]
+            return
+        assert claim.pod_uid in self._world.witness.alive | self.killed, "a worker was taken from its holder"
+
+    async def _release(self, replica: Replica, which: int) -> None:
+        claim = list(self.held.values())[which]
+        with contextlib.suppress(MooringError):
+            await replica.mooring.desk.release(claim.id, claim.epoch)
+        del self.held[claim.id]
+
+
 async def _live_through(world: Harbour, seed: int) -> None:
     chance = Entropy(seed + 1)
+    clients = Clients(world, Entropy(seed + 2))
+    world.words.otherwise = False
     replica = world.start("a", storm(seed))
-    await world.pool(warm=4, max=MAX, idleSeconds=20, protection={"graceSeconds": 3})
+    await world.pool(warm=4, max=MAX, idleSeconds=20, reuse="Always", protection={"graceSeconds": 3})
     for step in range(12):
         await world.clock.sleep(chance.between(2, 25))
+        await clients.act(replica)
         match chance.below(5):
             case 0:
                 await replica.kill()
@@ -74,21 +147,24 @@ async def _live_through(world: Harbour, seed: int) -> None:
                 pods = await world.pods()
                 if pods:
                     victim = pods[chance.below(len(pods))]
+                    clients.killed.add(victim.metadata.uid)
                     await world.client.delete(PODS, victim.metadata.name, NAMESPACE, grace_seconds=chance.below(3))
             case 2:
                 await world.change({"warm": 1 + chance.below(5)})
             case _:
                 pass
     await replica.kill()
-    world.start("calm")
+    calm = world.start("calm")
     await world.change({"warm": 4})
     await world.clock.sleep(30)
+    await clients.finish(calm)
 
     async def settled() -> bool:
         pods = await world.pods()
-        return len(pods) == 4 and all(pod.ready and not pod.terminating for pod in pods)
+        whole = all(pod.ready and not pod.terminating and names.OWNER not in pod.metadata.labels for pod in pods)
+        return len(pods) == 4 and whole and not (await world.ledger.claims.live()).claims
 
-    await world.until(settled, 400, "exactly the floor")
+    await world.until(settled, 1000, "exactly the floor, and no claim")
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))

@@ -35,12 +35,7 @@ def classify_held(
     worker: Worker, node: Node | None, live_claims: int, health: WorkerHealth | None = None
 ) -> ClassifiedWorker:
     """The same for those who know only how many live claims there are: to them all that is held is busy."""
-    held = _stamped(worker, health)
-    if live_claims:
-        held = (
-            WorkerState.BUSY,
-            Why("held", f"{live_claims} live claim(s)", held[1].since if held else _settled(worker)),
-        )
+    held = _held(worker, live_claims) if live_claims else _stamped(worker, health)
     return _classified(worker, node, live_claims, _ending(worker, node, live_claims), held, health)
 
 
@@ -132,6 +127,11 @@ def _claimed(claims: Collection[Claim], health: WorkerHealth | None) -> Judgemen
     if running:
         return WorkerState.BUSY, Why("running", f"runs {len(running)} session(s) of {owners}{_unwell(health)}", since)
     return WorkerState.CLAIMED, Why("claimed", f"claimed by {owners}, not running yet{_unwell(health)}", since)
+
+
+def _held(worker: Worker, live: int) -> Judgement:
+    since = worker.stamp.stamped_at if worker.stamp is not None else None
+    return WorkerState.BUSY, Why("held", f"{live} live claim(s)", since or _settled(worker))
 
 
 def _stamped(worker: Worker, health: WorkerHealth | None) -> Judgement | None:

@@ -71,10 +71,9 @@ def _ending(
     claims: Collection[Claim] = (),
     node_gone_since: datetime | None = None,
 ) -> Judgement | None:
-    held = f", finishing {live} session(s)" if live else ""
     if worker.terminating_since is not None:
         stuck = f"; waits for finalizers {', '.join(worker.finalizers)}" if worker.finalizers else ""
-        message = f"the pod is terminating{held}{stuck}"
+        message = f"the pod is terminating{_finishing(live)}{stuck}"
         blockers = (*_sessions(worker, claims), *(f"finalizer {name}" for name in worker.finalizers))
         why = Why("terminating", message, worker.terminating_since, blockers, worker.deletion_due)
         return WorkerState.DRAINING, why
@@ -90,13 +89,17 @@ def _ending(
     if node is not None and (because := node.draining_because):
         return WorkerState.DRAINING, Why(
             code="node_draining",
-            message=f"{because} ({node.name}){held}",
+            message=f"{because} ({node.name}){_finishing(live)}",
             since=node.draining_since or _settled(worker),
             blockers=_sessions(worker, claims),
             next_check=max((claim.protected_until for claim in claims if claim.protected_until), default=None),
             fix=f"mooring drain-check {node.name}",
         )
     return None
+
+
+def _finishing(live: int) -> str:
+    return f", finishing {live} session(s)" if live else ""
 
 
 def _settled(worker: Worker) -> datetime:

@@ -93,4 +93,7 @@ def test_a_service_that_goes_down_is_seen_without_a_reload(browser: Browser, up:
         expect(card(page, key)).not_to_contain_text("✓ Serving", timeout=20_000)
         assert page.evaluate("window.openedOnce")
     until(lambda: up.get(f"/v1/services/{key}")["status"]["phase"] == "Failed", 30, "somebody else owns replicas")
-    assert up.get(f"/v1/services/{key}")["why"]["code"] == "FieldsTaken"
+    why = up.get(f"/v1/services/{key}")["why"]
+    assert why["code"] == "ReplicasTaken"
+    run_fix(up, why["fix"])
+    until_code(up, key, "Serving")

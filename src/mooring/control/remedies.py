@@ -90,7 +90,10 @@ class Remedies:
 
     async def _delete_account(self, act: Act) -> Result:
         subject = act.subject
-        await self._client.delete(SERVICEACCOUNTS, subject.name, subject.namespace, uid=subject.uid)
+        found = (await self._client.get(SERVICEACCOUNTS, subject.name, subject.namespace)).metadata
+        await self._client.delete(
+            SERVICEACCOUNTS, subject.name, subject.namespace, uid=subject.uid, resource_version=found.resource_version
+        )
         return DONE
 
 

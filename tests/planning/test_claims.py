@@ -104,15 +104,14 @@ def test_where_workers_never_speak_the_holder_who_gave_it_back_is_the_second_pro
     assert not given_back(row(ClaimState.EXPIRED, running_at=ago(50))), "nobody gave it back"
 
 
-@pytest.mark.parametrize(
-    ("hearing_seconds", "expires"), [(None, True), (3600, True), (61, True), (59, False), (0, False)]
-)
-def test_a_holder_who_could_not_be_heard_gets_a_whole_ttl_to_beat_again(
-    hearing_seconds: float | None, expires: bool
+@pytest.mark.parametrize("heartbeat_at", [ago(3600), ago(0), ago(-3600)])
+@pytest.mark.parametrize(("seconds", "expires"), [(None, False), (3600, True), (61, True), (59, False), (0, False)])
+def test_silence_is_measured_whatever_the_clock_said_that_wrote_the_heartbeat(
+    heartbeat_at: datetime, seconds: float | None, expires: bool
 ) -> None:
-    silent = row(ClaimState.RUNNING, running_at=ago(300), heartbeat_at=ago(200))
-    since = None if hearing_seconds is None else ago(hearing_seconds)
-    snapshot = ClaimsSnapshot(NOW, (stamped(1),), (silent,), TIMEOUTS, hearing_since=since)
+    silent = row(ClaimState.RUNNING, running_at=ago(300), heartbeat_at=heartbeat_at)
+    measured = {} if seconds is None else {silent.id: seconds}
+    snapshot = ClaimsSnapshot(NOW, (stamped(1),), (silent,), TIMEOUTS, silent_seconds=measured)
     assert bool(plan_claim_alive(snapshot)) is expires
 
 

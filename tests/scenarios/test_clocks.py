@@ -48,6 +48,27 @@ async def test_a_jump_changes_neither_the_leader_nor_an_epoch(world, seconds):
 
 @JUMPS
 @plays_in(harbour)
+async def test_whatever_the_clocks_say_a_holder_that_beats_is_kept_and_one_that_is_silent_expires_in_time(
+    world, seconds
+):
+    first = world.start("first")
+    await world.pool(warm=2, max=4, reuse="Always")
+    await world.until_idle(2)
+    second = world.start("second")
+    await world.clock.sleep(12)
+    claim, dead = await claim_one(second), await claim_one(second)
+    for holder in (claim, dead):
+        await second.mooring.desk.heartbeat(holder.id, holder.epoch)
+    for replica in (first, second):
+        replica.clock.jump(seconds)
+        await beat(world, second, claim, 6)
+        kept = await first.mooring.desk.get(claim.id)
+        assert (kept.state, kept.epoch) == (ClaimState.RUNNING, claim.epoch)
+        assert (await first.mooring.desk.get(dead.id)).state is ClaimState.EXPIRED
+
+
+@JUMPS
+@plays_in(harbour)
 async def test_after_a_jump_a_drained_node_is_still_left_and_the_floor_kept(world, seconds):
     replica = world.start()
     await world.pool(warm=2, max=4, protection={"graceSeconds": 1})

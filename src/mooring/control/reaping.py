@@ -109,7 +109,7 @@ class Reaping:
         self._rules = rules_of(timeouts)
         self._trust = trust
         self._highest_epoch = 0
-        self._hearing_since: datetime | None = None
+        self._heard: dict[str, tuple[datetime | None, float]] = {}  # by claim: its last heartbeat, and when we saw it
         self._memories = {rule.id: _Memory() for rule in self._rules}
 
     async def run(self) -> None:
@@ -120,10 +120,10 @@ class Reaping:
                 try:
                     await self.tick()
                 except MooringError as error:
-                    self._hearing_since = None
+                    self._heard.clear()  # while nobody could hear a heartbeat, its absence says nothing of the holder
                     log.warning("a round was skipped", error=error.message)
             else:
-                self._hearing_since = None
+                self._heard.clear()
             await self._clock.sleep(shortest)
 
     async def tick(self) -> None:
@@ -135,7 +135,7 @@ class Reaping:
         workers = tuple(worker for of_pool in self._fleet.worker_pools.values() for worker in of_pool.values())
         await self._observe_epochs(workers)
         live = await self._ledger.claims.live()
-        self._hearing_since = self._hearing_since or self._clock.now()
+        self._listen(live.claims)
         snapshot = await self._look(workers, live)
         checks = []
         for rule in due:
@@ -149,6 +149,14 @@ class Reaping:
         if highest > self._highest_epoch:
             await self._ledger.meta.observe_epoch(highest, now=self._clock.now())
             self._highest_epoch = highest
+
+    def _listen(self, claims: Iterable[Claim]) -> None:
+        """Heartbeats carry the clock of whoever took them: that one is new counts, and when we saw it."""
+        now, before = self._clock.monotonic(), self._heard
+        self._heard = {}
+        for claim in claims:
+            known = before.get(claim.id)
+            self._heard[claim.id] = known if known and known[0] == claim.heartbeat_at else (claim.heartbeat_at, now)
 
     async def _look(self, workers: tuple[Worker, ...], live: LiveClaims) -> ClaimsSnapshot:
         suspects = find_suspects(workers, live.claims)
@@ -170,7 +178,7 @@ class Reaping:
             nodes=self._fleet.nodes,
             unhealthy=self._health.failed(),
             push_pools=frozenset(key for key, pool in self._fleet.pools.items() if pool.spec.dispatch == "Push"),
-            hearing_since=self._hearing_since,
+            silent_seconds={id_: self._clock.monotonic() - at for id_, (_, at) in self._heard.items()},
         )
 
     async def _row(self, claim_id: str) -> Claim | None:

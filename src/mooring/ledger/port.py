@@ -85,7 +85,7 @@ class Claims(Protocol):
         ...
 
     async def heartbeat(self, claim_id: str, epoch: int, *, now: datetime) -> Outcome:
-        """The holder is alive. Never moves `heartbeat_at` back."""
+        """The holder is alive. Always moves `heartbeat_at`, and never back, whatever the clock says."""
         ...
 
     async def end(self, claim_id: str, epoch: int, cause: EndCause, *, now: datetime, reason: str) -> Outcome:

@@ -85,7 +85,7 @@ class ClaimsSnapshot:
     nodes: Mapping[str, Node] = field(default_factory=dict)  # by name
     unhealthy: Mapping[str, WorkerHealth] = field(default_factory=dict)  # those whose checks failed, by pod uid
     push_pools: frozenset[str] = frozenset()  # keys of pools whose workers never speak: their holders do
-    hearing_since: datetime | None = None  # from when on heartbeats could arrive without a gap
+    silent_seconds: Mapping[str, float] = field(default_factory=dict)  # by claim, measured while beats could be heard
 
 
 def find_suspects(workers: Iterable[Worker], claims: Iterable[Claim]) -> list[Worker]:
@@ -228,10 +228,8 @@ def plan_claim_alive(snapshot: ClaimsSnapshot) -> list[Act]:
     for claim in snapshot.claims:
         if claim.state is not ClaimState.RUNNING:
             continue
-        last = claim.heartbeat_at or claim.running_at or claim.claimed_at
-        # While nobody could hear a heartbeat, its absence says nothing about the holder.
-        heard = max((at for at in (last, snapshot.hearing_since) if at is not None), default=None)
-        silent = _age(snapshot.now, heard)
+        # Heartbeats carry the wall clock of whoever took them, which may be wrong: silence is measured.
+        silent = snapshot.silent_seconds.get(claim.id, 0.0)
         if silent <= claim.ttl_seconds:
             continue
         acts.append(

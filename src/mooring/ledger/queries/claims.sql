@@ -112,7 +112,7 @@ SELECT changed.*,
 FROM (VALUES (1)) AS always LEFT JOIN changed ON true
 
 -- name: deliver_next
-UPDATE claims SET delivered_epoch = epoch, heartbeat_at = greatest(heartbeat_at, $2)
+UPDATE claims SET delivered_epoch = epoch, heartbeat_at = greatest(heartbeat_at + interval '1 microsecond', $2)
 WHERE id = (
     SELECT id FROM claims
     WHERE pod_uid = $1 AND state = 'running' AND delivered_epoch IS DISTINCT FROM epoch
@@ -122,7 +122,7 @@ WHERE id = (
 RETURNING {claim}
 
 -- name: heartbeat
-UPDATE claims SET heartbeat_at = greatest(heartbeat_at, $3)
+UPDATE claims SET heartbeat_at = greatest(heartbeat_at + interval '1 microsecond', $3)
 WHERE id = $1 AND epoch = $2 AND state IN ('claimed', 'running')
 RETURNING {claim}
 

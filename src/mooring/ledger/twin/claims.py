@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from msgspec.structs import replace
@@ -129,7 +129,7 @@ class MemoryClaims:
             return None
         claim = min(undelivered, key=lambda claim: claim.epoch)
         return self._put(
-            store, replace(claim, delivered_epoch=claim.epoch, heartbeat_at=_later(claim.heartbeat_at, now))
+            store, replace(claim, delivered_epoch=claim.epoch, heartbeat_at=_beat(claim.heartbeat_at, now))
         )
 
     async def heartbeat(self, claim_id: str, epoch: int, *, now: datetime) -> Outcome:
@@ -138,7 +138,7 @@ class MemoryClaims:
         verdict = judge_heartbeat(claim, epoch)
         if claim is None or verdict is not Verdict.DONE:
             return Outcome(verdict, claim)
-        return Outcome(Verdict.DONE, self._put(store, replace(claim, heartbeat_at=_later(claim.heartbeat_at, now))))
+        return Outcome(Verdict.DONE, self._put(store, replace(claim, heartbeat_at=_beat(claim.heartbeat_at, now))))
 
     async def end(self, claim_id: str, epoch: int, cause: EndCause, *, now: datetime, reason: str) -> Outcome:
         store = await self._session.turn()
@@ -361,6 +361,11 @@ def _matches(claim: Claim, which: ClaimFilter) -> bool:
 
 def _later(one: datetime | None, other: datetime) -> datetime:
     return other if one is None else max(one, other)
+
+
+def _beat(last: datetime | None, now: datetime) -> datetime:
+    """A heartbeat is always another one than the last, whatever the clock says."""
+    return now if last is None else max(last + timedelta(microseconds=1), now)
 
 
 def _joined(asked: dict[str, Any] | None, minted: dict[str, Any] | None) -> dict[str, Any] | None:

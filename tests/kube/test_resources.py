@@ -45,7 +45,7 @@ def test_a_kind_without_namespaces_takes_none() -> None:
 
 
 def test_no_two_kinds_share_a_place() -> None:
-    assert len({(kind.group, kind.plural) for kind in ALL}) == len(ALL) == 29
+    assert len({(kind.group, kind.plural) for kind in ALL}) == len(ALL) == 30
 
 
 def test_the_raw_resource_is_at_the_same_place() -> None:

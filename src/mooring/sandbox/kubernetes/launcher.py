@@ -30,6 +30,8 @@ from mooring.sandbox.processes.supervisor import Command, Process, Supervisor
 _STOP_SECONDS = 2.0
 _POLL_SECONDS = 0.1
 _BIND_ATTEMPTS = 3
+_KEPT_PORT_SECONDS = 5.0
+_PORTS = "ports.json"
 
 
 class ControlPlaneFailed(MooringError):
@@ -106,6 +108,7 @@ class _Launch:
         self._deadline = clock.monotonic() + options.start_deadline_seconds
 
     async def run(self) -> ControlPlane:
+        await self._await_kept_port()
         for attempt in range(1, _BIND_ATTEMPTS + 1):
             try:
                 return await self._run_once(_choose_ports(self._folder, self._options.port))
@@ -114,6 +117,12 @@ class _Launch:
                 if self._options.port or attempt == _BIND_ATTEMPTS:
                     raise
         raise AssertionError("unreachable")
+
+    async def _await_kept_port(self) -> None:
+        """A connection of somebody may hold it for a moment; kubeconfigs that were handed out are worth the wait."""
+        kept, until = _kept_ports(self._folder).get("apiserver", 0), self._clock.monotonic() + _KEPT_PORT_SECONDS
+        while not _is_free(kept) and self._clock.monotonic() < until:
+            await self._clock.sleep(0.1)
 
     async def _run_once(self, ports: Ports) -> ControlPlane:
         credentials, binaries, options = self._credentials, self._binaries, self._options
@@ -223,8 +232,7 @@ def _kept_token(path: Path, entropy: Entropy) -> str:
 
 def _choose_ports(folder: Path, wanted: int) -> Ports:
     """The ports of the last start where they are free, so that a kubeconfig that was handed out stays true."""
-    file = folder / "ports.json"
-    kept: dict[str, int] = json.loads(file.read_text()) if file.exists() else {}
+    file, kept = folder / _PORTS, _kept_ports(folder)
     if wanted:
         kept["apiserver"] = wanted
     sockets = [_bound(kept.get("apiserver", 0), required=bool(wanted))]
@@ -234,6 +242,22 @@ def _choose_ports(folder: Path, wanted: int) -> Ports:
         held.close()
     file.write_text(json.dumps({"apiserver": ports.apiserver, "etcd": ports.etcd, "etcd_peer": ports.etcd_peer}))
     return ports
+
+
+def _kept_ports(folder: Path) -> dict[str, int]:
+    file = folder / _PORTS
+    kept: dict[str, int] = json.loads(file.read_text()) if file.exists() else {}
+    return kept
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 def _bound(port: int, *, required: bool) -> socket.socket:

@@ -22,11 +22,6 @@ RULE = "adopted"
 
 
 @pytest.fixture
-def environment(dock):
-    return {**os.environ, "MOORING_URL": dock.url, "MOORING_TOKEN": TOKEN, "NO_COLOR": "1"}
-
-
-@pytest.fixture
 def mooring(environment):
     """Run a command: exit code, stdout, stderr."""
 

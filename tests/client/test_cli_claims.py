@@ -20,11 +20,6 @@ SHOW = 'echo "$MOORING_CLAIM_ID $MOORING_EPOCH $MOORING_WORKER_ADDRESS"'
 
 
 @pytest.fixture
-def environment(dock):
-    return {**os.environ, "MOORING_URL": dock.url, "MOORING_TOKEN": TOKEN, "NO_COLOR": "1"}
-
-
-@pytest.fixture
 def start(environment):
     """Start the command line; whatever still runs at the end is killed."""
     started = []

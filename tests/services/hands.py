@@ -6,8 +6,10 @@ import re
 import shlex
 from typing import Any
 
-from mooring.incidents.stage import NAMESPACE, Stage
+from mooring.cli.demo import demo_nodes
+from mooring.incidents.stage import NAMESPACE, Stage, open_stage
 from mooring.kube.resources import (
+    BUDGETS,
     CONFIGMAPS,
     DEPLOYMENTS,
     MANAGEDSERVICES,
@@ -15,8 +17,12 @@ from mooring.kube.resources import (
     RESOURCEQUOTAS,
     SECRETS,
     SERVICEACCOUNTS,
+    SERVICES,
     Resource,
 )
+from mooring.sandbox.actors.runtime.contract import ContainerRun
+from mooring.sandbox.actors.runtime.script import Script
+from tests.scenarios.harbour import play
 
 KINDS: dict[str, Resource[Any]] = {
     "managedservice": MANAGEDSERVICES,
@@ -25,6 +31,34 @@ KINDS: dict[str, Resource[Any]] = {
     "serviceaccount": SERVICEACCOUNTS,
     "resourcequota": RESOURCEQUOTAS,
 }
+
+
+PLACED = {"placement": {"nodePool": "blast"}}
+CRASHING = "api:crashing"
+
+
+def script(run: ContainerRun) -> Script | None:
+    return Script(run_seconds=1.0, exit_code=3, logs=["broken"]) if run.image == CRASHING else None
+
+
+def on_stage(scenario: Any, seed: int = 1) -> None:
+    """With the demo's nodes: two for the system, ten for work, all tainted."""
+
+    async def main() -> None:
+        async with open_stage(seed, demo_nodes(), script) as stage:
+            await scenario(stage)
+
+    play(main, seed)
+
+
+def condition(status: dict[str, Any], type_: str) -> str:
+    return str(next(one["status"] for one in status["conditions"] if one["type"] == type_))
+
+
+async def objects(stage: Stage) -> int:
+    """How many objects services have in the cluster."""
+    kinds = (DEPLOYMENTS, SERVICES, BUDGETS)
+    return sum([len((await stage.client.list(kind, NAMESPACE)).items) for kind in kinds])
 
 
 async def create(stage: Stage, name: str = "api", **spec: Any) -> None:

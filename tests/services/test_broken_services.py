@@ -14,9 +14,7 @@ from mooring.model.serving import Answer, Outcome
 from mooring.sandbox.actors.runtime.contract import ContainerRun
 from mooring.sandbox.actors.runtime.script import Script
 from tests.scenarios.harbour import play
-from tests.services.hands import carry_out, create, fill_in, until_code, until_serving
-
-PLACED = {"placement": {"nodePool": "blast"}}
+from tests.services.hands import PLACED, carry_out, create, fill_in, until_code, until_serving
 
 
 async def _nothing(_: Stage) -> None:

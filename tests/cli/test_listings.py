@@ -1,6 +1,7 @@
 """The listings: the same rows in every format, data on stdout, everything else on stderr."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ def test_a_table_is_plain_text_when_nobody_looks_at_it_directly(up: Up, listing:
     lines = out(up, listing, *WHOLE.get(listing, ())).splitlines()
     assert lines[0].split() == HEADINGS[listing].split()
     assert all(line == line.rstrip() and line.isprintable() for line in lines)
+    assert not any(re.search(r"T\d\d:\d\d:\d\d\.", line) for line in lines), "moments are told to the second"
 
 
 @pytest.mark.parametrize("listing", HEADINGS)

@@ -1,6 +1,7 @@
 """Data to stdout in the format asked for: table, wide, json, yaml, ndjson or name. Plain when not a terminal."""
 
 import json
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from typing import Any
 
 API_VERSION = "mooring.dev/v1"
 Row = dict[str, Any]
+
+_MOMENT = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?Z")  # in a table to the second
 
 
 class Format(StrEnum):
@@ -99,7 +102,10 @@ def _plain_table(rows: Sequence[Row], columns: Sequence[Column]) -> None:
 
 
 def _text(value: object) -> str:
-    return "-" if value is None or value == "" else printable(str(value))
+    if value is None or value == "":
+        return "-"
+    moment = _MOMENT.fullmatch(str(value))
+    return f"{moment[1]}Z" if moment else printable(str(value))
 
 
 def printable(text: str) -> str:

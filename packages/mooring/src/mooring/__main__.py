@@ -1,0 +1,5 @@
+"""`python -m mooring` is `mooring`."""
+
+from mooring.cli.main import main
+
+main()

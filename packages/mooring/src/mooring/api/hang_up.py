@@ -1,0 +1,29 @@
+"""Notices that a client closes its connection while its request waits."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from litestar import Request
+
+from mooring.controllers.claims.attendance import Caller
+
+
+@asynccontextmanager
+async def watched(request: Request[Any, Any, Any], caller: Caller) -> AsyncIterator[None]:
+    """Report to the caller when its connection is closed. Only for requests whose body was read."""
+    if caller.wait_seconds <= 0:
+        yield
+        return
+    watch = asyncio.create_task(_watch(request, caller), name="mooring-hang-up")
+    try:
+        yield
+    finally:
+        watch.cancel()
+
+
+async def _watch(request: Request[Any, Any, Any], caller: Caller) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    caller.hang_up()

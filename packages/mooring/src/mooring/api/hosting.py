@@ -1,0 +1,77 @@
+"""Serves the application on a socket that is bound before anything else is started."""
+
+import contextlib
+import errno
+import socket
+from collections.abc import Generator
+
+import uvicorn
+from litestar import Litestar
+
+from mooring.model.errors import Misconfigured
+
+GRACE_SECONDS = 2
+_DEAD_PEERS = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 3, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 20_000}  # s, s, -, ms
+KEEP_ALIVE_SECONDS = 75  # longer than clients keep idle connections, so that the client closes them
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """The listening socket; a port in use is reported in one line."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # the protocol is named because asyncio sets TCP_NODELAY only then
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    _notice_dead_peers(listener)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            raise Misconfigured(f"port {port} of {host} is taken", fix="choose another one with --port") from error
+        raise Misconfigured(
+            f"cannot listen on {host}:{port}: {error.strerror}", fix="choose another address"
+        ) from error
+    listener.listen(512)
+    return listener
+
+
+def _notice_dead_peers(listener: socket.socket) -> None:
+    """Close connections of clients that vanished without a word, as with their machine. Inherited when accepted."""
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _DEAD_PEERS.items():
+        if (option := getattr(socket, name, None)) is not None:  # not every system has all of them
+            listener.setsockopt(socket.IPPROTO_TCP, option, value)
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to the command, which has more to stop than this server."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield
+
+
+class HttpHost:
+    """Serves until it is cancelled or stopped."""
+
+    def __init__(self, app: Litestar, listener: socket.socket) -> None:
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            lifespan="on",
+            timeout_graceful_shutdown=GRACE_SECONDS,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            server_header=False,
+            proxy_headers=False,
+        )
+        self._server = _Server(config)
+        self._listener = listener
+
+    async def run(self) -> None:
+        """Serve."""
+        await self._server.serve(sockets=[self._listener])
+
+    def stop(self) -> None:
+        """Let running requests finish, for a short time."""
+        self._server.should_exit = True

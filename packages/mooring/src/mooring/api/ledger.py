@@ -1,0 +1,45 @@
+"""`/v1/ledger`: whether its rows may be used as proofs, and the route that declares them complete."""
+
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+from litestar import get, post
+from msgspec import Meta
+
+from mooring.api.parameters import ActorInBody
+from mooring.controllers.invariants.commands import InvariantCommands
+from mooring.ledger.records import Incarnation
+
+
+class LedgerReading(msgspec.Struct, frozen=True):
+    """The ledger's incarnation. Unless it is armed, no invariant uses a missing row as a proof."""
+
+    incarnation: str
+    cause: str  # created, restored, failed_over, went_back
+    since: datetime
+    armed: bool
+
+
+class Arming(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The incarnation to arm, the reason, and who arms it."""
+
+    incarnation: Annotated[str, Meta(min_length=1, max_length=253)]
+    reason: Annotated[str, Meta(min_length=1, max_length=500)]
+    actor: ActorInBody = "api"
+
+
+@get("/v1/ledger", tags=["ledger"], summary="Incarnation of the ledger")
+async def read_ledger(invariant_commands: InvariantCommands) -> LedgerReading:
+    """The incarnation of the ledger, why it began, and whether it is armed."""
+    return _reading(await invariant_commands.incarnation())
+
+
+@post("/v1/ledger/arm", tags=["ledger"], summary="Declare the ledger complete", status_code=200)
+async def arm_ledger(invariant_commands: InvariantCommands, data: Arming) -> LedgerReading:
+    """Let invariants act again, on all replicas. It may be repeated; a past incarnation is refused with 409."""
+    return _reading(await invariant_commands.arm(data.incarnation, data.actor, data.reason))
+
+
+def _reading(found: Incarnation) -> LedgerReading:
+    return LedgerReading(found.id, found.cause.value, found.since, found.armed)

@@ -1,0 +1,158 @@
+"""The HTTP application: routes, errors, the OpenAPI document, and the pages."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from litestar import Litestar, Request, get
+from litestar.config.compression import CompressionConfig
+from litestar.openapi import OpenAPIConfig
+from litestar.openapi.plugins import JsonRenderPlugin
+from litestar.openapi.spec import Components, SecurityScheme
+from litestar.types import Message, Scope
+
+from hawser.clock import Clock
+from mooring import __version__
+from mooring.api.adoption import adopt_pods
+from mooring.api.auth import Access
+from mooring.api.bodies import JsonRequest
+from mooring.api.claims import CLAIM_ROUTES
+from mooring.api.dependencies import Readiness
+from mooring.api.diagnosis import DIAGNOSIS_ROUTES
+from mooring.api.dispatch import DISPATCH_ROUTES
+from mooring.api.errors import error_handlers
+from mooring.api.events import stream_events
+from mooring.api.fleet import FLEET_ROUTES
+from mooring.api.health import healthz, metrics, readyz
+from mooring.api.inspection import INSPECTION_ROUTES
+from mooring.api.invariants import pause_invariant, resume_invariant
+from mooring.api.ledger import arm_ledger, read_ledger
+from mooring.api.openapi import describe_api
+from mooring.api.pages import Pages, constant
+from mooring.api.retirement import retire_worker
+from mooring.api.service_orders import SERVICE_ORDER_ROUTES
+from mooring.api.services import SERVICE_ROUTES
+from mooring.api.submissions import SUBMISSION_ROUTES
+from mooring.api.warmups import WARMUP_ROUTES
+from mooring.controllers.claims.controller import ClaimController
+from mooring.controllers.invariants.commands import InvariantCommands
+from mooring.controllers.pools.adoption import PodAdoption
+from mooring.controllers.services.commands import ServiceCommands
+from mooring.controllers.submissions.commands import SubmissionCommands
+from mooring.controllers.warmups.commands import WarmupCommands
+from mooring.queries.events import EventHub
+from mooring.queries.readings import Readings
+
+MAX_BODY_BYTES = 1_000_000
+NEVER_COMPRESSED = ["/v1/events", "/stream", "^/v1/claims/", "^/v1/pools/.+/claims$"]  # streams and single claims
+
+_WORKER_ROUTES = (retire_worker, adopt_pods)
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """What callers may change."""
+
+    claims: ClaimController
+    adoption: PodAdoption
+    invariants: InvariantCommands
+    warmups: WarmupCommands
+    submissions: SubmissionCommands
+    services: ServiceCommands
+
+
+@dataclass(frozen=True, slots=True)
+class ApiParts:
+    """What the routes depend on."""
+
+    queries: Readings
+    commands: Commands
+    readiness: Readiness
+    hub: EventHub
+    access: Access
+    clock: Clock
+
+
+def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
+    """The ASGI application."""
+    queries, commands = parts.queries, parts.commands
+    provided: dict[str, Any] = {
+        "reading": queries.fleet,
+        "inspection": queries.inspection,
+        "desk": commands.claims.desk,
+        "stream": commands.claims.stream,
+        "identity": commands.claims.identity,
+        "retirement": commands.claims.retirement,
+        "adoption": commands.adoption,
+        "dispatching": commands.claims.dispatch,
+        "warmups": queries.warmups,
+        "warmup_commands": commands.warmups,
+        "invariant_commands": commands.invariants,
+        "readiness": parts.readiness,
+        "hub": parts.hub,
+        "access": parts.access,
+        "clock": parts.clock,
+        "services": queries.services,
+        "service_commands": commands.services,
+        "submissions": queries.submissions,
+        "submission_commands": commands.submissions,
+        "explainer": queries.explainer,
+        "doctor": queries.doctor,
+    }
+    return Litestar(
+        route_handlers=[
+            healthz,
+            readyz,
+            metrics,
+            openapi_document,
+            *FLEET_ROUTES,
+            *INSPECTION_ROUTES,
+            *_WORKER_ROUTES,
+            *CLAIM_ROUTES,
+            *DISPATCH_ROUTES,
+            *SERVICE_ROUTES,
+            *SERVICE_ORDER_ROUTES,
+            *SUBMISSION_ROUTES,
+            *DIAGNOSIS_ROUTES,
+            *WARMUP_ROUTES,
+            stream_events,
+            pause_invariant,
+            resume_invariant,
+            read_ledger,
+            arm_ledger,
+            *pages.handlers,
+        ],
+        dependencies={**{name: constant(value) for name, value in provided.items()}, **pages.dependencies},
+        exception_handlers=error_handlers(pages.failure),
+        request_class=JsonRequest,
+        before_request=parts.access.check,
+        before_send=[forbid_guessing],
+        request_max_body_size=MAX_BODY_BYTES,
+        compression_config=CompressionConfig(backend="gzip", minimum_size=1_000, exclude=NEVER_COMPRESSED),
+        openapi_config=_openapi(),
+        logging_config=None,
+        debug=False,
+    )
+
+
+async def forbid_guessing(message: Message, _: Scope) -> None:
+    """Forbid browsers to guess the content type of a response, also of an error."""
+    if message["type"] == "http.response.start":
+        message["headers"] = [*message["headers"], (b"x-content-type-options", b"nosniff")]
+
+
+@get("/openapi.json", include_in_schema=False, sync_to_thread=False)
+def openapi_document(request: Request[Any, Any, Any]) -> dict[str, Any]:
+    """The OpenAPI 3.1 document of this API."""
+    return describe_api(request.app)
+
+
+def _openapi() -> OpenAPIConfig:
+    return OpenAPIConfig(
+        title="Mooring",
+        version=__version__,
+        description="Worker fleets on Kubernetes, kept true to the cluster.",
+        path="/schema",  # where the framework serves it; `/openapi.json` is below
+        render_plugins=[JsonRenderPlugin()],
+        components=Components(security_schemes={"bearer": SecurityScheme(type="http", scheme="bearer")}),
+        security=[{"bearer": []}],
+    )

@@ -1,0 +1,168 @@
+"""Routes of submissions: submit, read, logs, cancel, remove."""
+
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Response, delete, get, post
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.params import Parameter, QueryParameter
+from litestar.types import ControllerRouterHandler
+
+from mooring.api.fleet import Items
+from mooring.api.parameters import ActorInBody
+from mooring.controllers.submissions.commands import SubmissionCommands
+from mooring.model import names
+from mooring.model.errors import InvalidInput
+from mooring.model.submission import Cancel, Phase, SubmissionSpec
+from mooring.queries.submissions import SubmissionDetail, SubmissionQueries, SubmissionReading, read_detail
+
+MOST_LOG_LINES = 1_000
+DEFAULT_NAMESPACE = "default"
+
+
+class ManifestMetadata(msgspec.Struct, frozen=True):
+    """The metadata of a manifest that is used. Without a name it is derived from the key."""
+
+    name: str = ""
+    namespace: str = ""
+
+
+class Order(SubmissionSpec, frozen=True, kw_only=True):
+    """The body of a submit: the fields of a Submission's spec with its namespace, or a whole manifest; and a reason."""
+
+    namespace: str = ""  # `default` if it is not given
+    reason: Annotated[str, msgspec.Meta(max_length=500)] = ""
+    api_version: str = ""
+    kind: str = ""
+    metadata: ManifestMetadata | None = None
+    spec: SubmissionSpec | None = None
+    status: dict[str, Any] | None = None  # of a manifest as kubectl prints it; not used
+
+    @property
+    def name(self) -> str:
+        """The name that a manifest asks for; empty if the key decides."""
+        return self.metadata.name if self.metadata is not None else ""
+
+    def read(self) -> tuple[str, SubmissionSpec]:
+        """The namespace and the spec, from either form."""
+        flat = {name: getattr(self, name) for name in SubmissionSpec.__struct_fields__}
+        if self.spec is None:
+            for name, value in (("apiVersion", self.api_version), ("kind", self.kind), ("metadata", self.metadata)):
+                if value:
+                    raise InvalidInput(
+                        "spec", None, f"given, as {name} is: a whole manifest, or only the spec's fields"
+                    )
+            return self.namespace or DEFAULT_NAMESPACE, SubmissionSpec(**flat)
+        self._check_manifest(flat)
+        inside = self.metadata.namespace if self.metadata is not None else ""
+        return inside or self.namespace or DEFAULT_NAMESPACE, self.spec
+
+    def _check_manifest(self, flat: dict[str, Any]) -> None:
+        if self.api_version not in ("", names.API_VERSION):
+            raise InvalidInput("apiVersion", self.api_version, names.API_VERSION)
+        if self.kind not in ("", "Submission"):
+            raise InvalidInput("kind", self.kind, "Submission")
+        inside = self.metadata.namespace if self.metadata is not None else ""
+        if inside and self.namespace not in ("", inside):
+            raise InvalidInput("namespace", self.namespace, f"{inside}, as metadata.namespace is, or left out")
+        unset = SubmissionSpec()
+        for field in msgspec.structs.fields(SubmissionSpec):
+            if flat[field.name] != getattr(unset, field.name):
+                message = f"given as spec.{field.encode_name}: a whole manifest has it there"
+                raise InvalidInput(field.encode_name, flat[field.name], message)
+
+
+class StepLog(msgspec.Struct, frozen=True):
+    """The last log lines of a step."""
+
+    pod: str
+    lines: tuple[str, ...]
+
+
+class CancelBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The reason, the actor, and whether the finalizer still runs."""
+
+    reason: Annotated[str, msgspec.Meta(max_length=500)] = ""
+    actor: ActorInBody = "api"
+    finalize: bool = False
+
+
+@post(
+    "/v1/submissions",
+    tags=["submissions"],
+    summary="Submit batch work",
+    status_code=201,
+    responses={200: ResponseSpec(SubmissionDetail, description="The same key and spec: the same submission")},
+)
+async def create_submission(submission_commands: SubmissionCommands, data: Order) -> Response[SubmissionDetail]:
+    """201: created; 200: the same key and spec exist already; 409 `key_reused`: the key exists with another spec.
+
+    Takes the fields of a spec with `namespace`, or a whole manifest as `mooring submit -f` reads it. A manifest's
+    `metadata.name` is used; without one the name comes from the key.
+    """
+    namespace, spec = data.read()
+    view, fresh = await submission_commands.submit(namespace, spec, data.reason, data.name)
+    return Response(read_detail(view), status_code=201 if fresh else 200)
+
+
+@get("/v1/submissions", tags=["submissions"], summary="Submissions, newest first", sync_to_thread=False)
+def list_submissions(submissions: SubmissionQueries, namespace: str = "", phase: str = "") -> Items[SubmissionReading]:
+    """Submissions by namespace or phase, without specs and steps."""
+    if phase and phase not in set(Phase):
+        raise InvalidInput("phase", phase, f"one of {', '.join(Phase)}")
+    found = submissions.submissions(namespace, phase)
+    return Items(found, len(found))
+
+
+@get("/v1/submissions/{namespace:str}/{name:str}", tags=["submissions"], summary="One submission", sync_to_thread=False)
+def get_submission(submissions: SubmissionQueries, namespace: str, name: str) -> SubmissionDetail:
+    """One submission by its name or key: spec, gates, steps, counts and the evidence of a failure."""
+    return submissions.submission(namespace, name)
+
+
+@get("/v1/submissions/{namespace:str}/{name:str}/logs", tags=["submissions"], summary="Log of a step")
+async def read_logs(
+    submission_commands: SubmissionCommands,
+    namespace: str,
+    name: str,
+    step: Annotated[str, QueryParameter(pattern=r"^[a-z0-9]([-a-z0-9]{0,28}[a-z0-9])?$")],
+    lines: Annotated[int, Parameter(ge=1, le=MOST_LOG_LINES)] = 60,
+) -> StepLog:
+    """The log of the step's newest pod, without control characters and secrets."""
+    pod, found = await submission_commands.logs(namespace, name, step, lines)
+    return StepLog(pod, found)
+
+
+@post(
+    "/v1/submissions/{namespace:str}/{name:str}/cancel",
+    tags=["submissions"],
+    summary="Cancel a submission",
+    status_code=200,
+)
+async def cancel_submission(
+    submission_commands: SubmissionCommands, namespace: str, name: str, data: CancelBody
+) -> SubmissionDetail:
+    """Delete its running Jobs; with `finalize` the finalizer still runs. 409 if it has ended already."""
+    asked = Cancel(data.actor, data.reason, data.finalize)
+    return read_detail(await submission_commands.cancel(namespace, name, asked))
+
+
+@delete(
+    "/v1/submissions/{namespace:str}/{name:str}",
+    tags=["submissions"],
+    summary="Delete a submission that has ended",
+    status_code=200,
+)
+async def remove_submission(submission_commands: SubmissionCommands, namespace: str, name: str) -> SubmissionDetail:
+    """Delete a submission with its Jobs and logs. 409 while it runs: cancel it first."""
+    return read_detail(await submission_commands.remove(namespace, name))
+
+
+SUBMISSION_ROUTES: list[ControllerRouterHandler] = [
+    create_submission,
+    list_submissions,
+    get_submission,
+    read_logs,
+    cancel_submission,
+    remove_submission,
+]

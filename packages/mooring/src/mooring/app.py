@@ -1,0 +1,262 @@
+"""Where everything is wired together: a cluster's client and a ledger go in, a running control plane comes out."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+from hawser.client import KubeClient
+from hawser.clock import Clock, Entropy
+from hawser.reflector import Reflector
+from mooring import __version__
+from mooring.controllers.activity import PolledActivity
+from mooring.controllers.budgets.controller import BudgetController
+from mooring.controllers.claims.controller import ClaimController
+from mooring.controllers.claims.controller import Surroundings as ClaimSurroundings
+from mooring.controllers.claims.metrics import ClaimFigures
+from mooring.controllers.claims.mint import Minter
+from mooring.controllers.claims.ready_index import ReadyIndex
+from mooring.controllers.invariants.commands import InvariantCommands
+from mooring.controllers.invariants.controller import InvariantController
+from mooring.controllers.invariants.snapshot import WorkerSigns
+from mooring.controllers.polls import Polls
+from mooring.controllers.pools.controller import PoolController
+from mooring.controllers.pools.controller import Surroundings as PoolSurroundings
+from mooring.controllers.pools.health import HealthChecks
+from mooring.controllers.pools.informer import PoolInformer
+from mooring.controllers.pools.probe import Probe
+from mooring.controllers.services.controller import ServiceController
+from mooring.controllers.services.document import Documents
+from mooring.controllers.submissions.controller import SubmissionController
+from mooring.controllers.warmups.controller import WarmupController
+from mooring.engine.audit import Auditor
+from mooring.engine.brakes import Brakes
+from mooring.engine.context import Context, Platform
+from mooring.engine.controller import Controller
+from mooring.engine.events import EventWriter
+from mooring.engine.evidence import gather_failure
+from mooring.engine.gate import Gate
+from mooring.engine.housekeeping import KEEP_DEFAULT, Housekeeping, Retention
+from mooring.engine.leader import Leadership
+from mooring.engine.metrics import CACHE_FRESH, CACHE_OBJECTS, LEADING, KnownPools, LeaderGauge
+from mooring.engine.nodes.informer import NodeInformer
+from mooring.engine.switches import Switches
+from mooring.engine.trust import LedgerTrust
+from mooring.engine.words import WordBook
+from mooring.ledger.observed import observe
+from mooring.ledger.port import Ledger
+from mooring.model.submission import DEFAULT_CEILING
+from mooring.model.timeouts import Timeouts, assert_order
+from mooring.planning.services.plan import SCHEDULABLE
+from mooring.queries.doctor import Doctor, Examined
+from mooring.queries.explain import Explainer
+from mooring.queries.fleet import FleetQueries
+from mooring.queries.inspection import Inspection
+from mooring.queries.invariants import InvariantQueries, InvariantReading
+from mooring.queries.metrics import INVARIANT_FIGURES
+from mooring.queries.pools import PoolStandings
+from mooring.queries.readings import Readings
+from mooring.queries.services import ServiceQueries
+from mooring.queries.submissions import SubmissionQueries
+from mooring.queries.warmups import WarmupQueries
+
+AnyController = Controller[Any, Any, Any, Any]
+C = TypeVar("C", bound=AnyController)
+
+
+@dataclass(frozen=True, slots=True)
+class Adapters:
+    """Connections to what is neither the cluster nor the ledger: mints, workers and services."""
+
+    minter: Minter
+    activity: PolledActivity
+    documents: Documents
+    probe: Probe
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaOptions:
+    """The name of a replica, and its settings."""
+
+    id: str
+    address: str = ""
+    submission_ceiling: int = DEFAULT_CEILING
+    worker_url: str = ""  # the address of Mooring for workers that poll; empty: their templates must name it
+    retention: Retention = KEEP_DEFAULT
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a replica is given: a cluster, a ledger, time and randomness, its options and its adapters."""
+
+    client: KubeClient
+    ledger: Ledger
+    clock: Clock
+    entropy: Entropy
+    options: ReplicaOptions
+    adapters: Adapters
+
+
+class Mooring:
+    """One replica of the control plane. `run` until cancelled; `stop` to end it gently."""
+
+    def __init__(self, given: Surroundings, timeouts: Timeouts = Timeouts()) -> None:
+        assert_order(timeouts)
+        self._timeouts = timeouts
+        self._controllers: list[AnyController] = []
+        client, clock, entropy, adapters = given.client, given.clock, given.entropy, given.adapters
+        self.nodes = NodeInformer(client, clock, entropy, timeouts)
+        self.fleet = PoolInformer(client, self.nodes, clock, entropy, timeouts)
+        self.context = context = self._context(given)
+        self._housekeeping = Housekeeping(given.ledger, context.gate.may_act, clock, given.options.retention)
+        self.health = HealthChecks(self.fleet, adapters.probe, adapters.activity, clock, entropy)
+        self.polls = polls = Polls(context, self.fleet)
+        ready = ReadyIndex(self.fleet, self.nodes, lambda one: self.health.has_failed(one) or polls.is_silent(one))
+        self.health.on_verdict(ready.update)
+        polls.on_change(ready.update)
+        self._standings = PoolStandings(self.fleet, self.nodes, self.health, ready, polls, clock)
+
+        claims = ClaimSurroundings(adapters.minter, adapters.activity, polls, self._standings.shortage)
+        self.claims = ClaimController(context, self.fleet, ready, claims)
+        signs = WorkerSigns(adapters.activity.executing, self.health.failed)
+        self.invariants = InvariantController(context, self.fleet, signs, self.claims.stamps, self.claims.release)
+        self.invariant_commands = InvariantCommands(context)
+        pools = PoolSurroundings(given.options.worker_url, ready.idle, self.invariants.protection.ends, polls.silence)
+        self.pools = self._add(PoolController(context, self.fleet, self.health, pools))
+        self.invariants.protection.on_end(self.pools.look_at)
+        polls.on_change(lambda pool_key, _: self.pools.look_at(pool_key))
+        self.warmups = self._add(WarmupController(context))
+        self.submissions = self._add(SubmissionController(context, given.options.submission_ceiling))
+        self.services = self._add(ServiceController(context, adapters.documents))
+        self.budgets = self._add(BudgetController(context, self.fleet))
+        self.queries = self._queries()
+
+    def _context(self, given: Surroundings) -> Context:
+        """The mechanisms that all controllers share."""
+        figures = ClaimFigures(lambda key: self.fleet.pool(key) is not None)
+        ledger, clock, options = observe(given.ledger, figures), given.clock, given.options
+        self.switches = Switches(ledger, clock)
+        self.leadership = Leadership(
+            ledger, clock, self._timeouts, options.id, options.address, __version__, self.switches.why_paused
+        )
+        base = (self.nodes, self.fleet)
+        events = EventWriter(given.client, clock)
+        return Context(
+            platform=Platform(given.client, events, ledger, clock, given.entropy, self._timeouts, options.id),
+            auditor=Auditor(ledger, clock, given.entropy, options.id, lambda: self.leadership.term),
+            switches=self.switches,
+            gate=Gate(self.leadership, self.switches, base),
+            brakes=Brakes(self.nodes, base, self.switches, LedgerTrust(ledger.incarnation.id)),
+            nodes=self.nodes,
+            words=WordBook(ledger, clock, self._timeouts, options.id),
+        )
+
+    def _queries(self) -> Readings:
+        """What the API and the pages read."""
+        context, fleet, nodes, clock = self.context, self.fleet, self.nodes, self.context.clock
+        services = ServiceQueries(self.services.informer, self.services.evidence)
+        invariants = InvariantQueries(fleet, context.gate, self.switches, clock)
+        invariants.find_too(SCHEDULABLE, services.unschedulable)
+        quarantines = self.pools.quarantines
+        reading = FleetQueries(fleet, nodes, context.ledger, self.health, quarantines, self._standings, invariants)
+        explainer = Explainer(context.client, nodes, clock, gather_failure)
+        examined = Examined(
+            context, fleet, reading, quarantines, self.leadership, lambda: self.reflectors, explainer.explain
+        )
+        return Readings(
+            fleet=reading,
+            services=services,
+            warmups=WarmupQueries(self.warmups.informer, nodes),
+            submissions=SubmissionQueries(self.submissions.informer),
+            inspection=Inspection(fleet, nodes, context.ledger, reading, self.health, clock),
+            explainer=explainer,
+            doctor=Doctor(examined, clock),
+        )
+
+    def _add(self, controller: C) -> C:
+        self._controllers.append(controller)
+        return controller
+
+    async def run(self) -> None:
+        """Watch, lead when it is our turn, and reconcile."""
+        self._expose_metrics()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.nodes.run())
+            group.create_task(self.leadership.run())
+            group.create_task(self.switches.run())
+            group.create_task(self.context.words.run())
+            group.create_task(self.polls.run())
+            group.create_task(self.claims.run())
+            group.create_task(self.invariants.run())
+            group.create_task(self._housekeeping.run())
+            group.create_task(self.context.events.run())
+            for controller in self._controllers:
+                group.create_task(controller.run())
+
+    async def stop(self) -> None:
+        """Finish passes under way and hand over."""
+        await asyncio.gather(*(controller.stop(self._timeouts.shutdown) for controller in self._controllers))
+        await self.leadership.leave()
+
+    async def wait_synced(self) -> None:
+        """Until nodes, pools and workers were read."""
+        await self.nodes.wait_synced()
+        await self.fleet.wait_synced()
+
+    def subscribe(self, listener: Callable[[str, str], None]) -> None:
+        """Call `listener` with the kind and key of everything that changes, and of every act."""
+        self.nodes.subscribe(listener)
+        for controller in self._controllers:
+            controller.subscribe(listener)
+        self.health.on_verdict(lambda pool_key, _: listener("worker", pool_key))
+        self.pools.quarantines.subscribe(lambda name: listener("node", name))
+        self.switches.on_flip(lambda invariant: listener("invariant", invariant))
+        self.context.auditor.on_act(lambda key: listener("audit", key))
+
+    @property
+    def ready(self) -> bool:
+        """Whether answers can be trusted: caches are synced."""
+        return all(reflector.synced for reflector in self.reflectors.values())
+
+    @property
+    def reflectors(self) -> dict[str, Reflector[Any]]:
+        """Every cache, by name."""
+        found = dict(self.nodes.reflectors)
+        for controller in self._controllers:
+            found.update(controller.reflectors)
+        return found
+
+    def describe(self) -> dict[str, Any]:
+        """How each cache fares, and who leads."""
+        caches = {}
+        for name, reflector in self.reflectors.items():
+            health = reflector.health
+            caches[name] = {
+                "synced": health.synced,
+                "objects": len(reflector.cache),
+                "lastEventAgeSeconds": health.last_event_age_seconds,
+                "error": health.last_error,
+            }
+        return {"caches": caches, "leader": self.leadership.leader_id, "leading": self.leadership.leading}
+
+    def _expose_metrics(self) -> None:
+        LEADING.set_function(lambda: float(self.leadership.leading))
+        LeaderGauge.export_in(lambda: self.leadership.term)
+        KnownPools.ask(lambda key: self.fleet.pool(key) is not None)
+        INVARIANT_FIGURES.read_from(self._read_invariants)
+        for name, reflector in self.reflectors.items():
+            CACHE_OBJECTS.labels(name).set_function(partial(_length, reflector))
+            CACHE_FRESH.labels(name).set_function(partial(_freshness, reflector))
+
+    def _read_invariants(self) -> Sequence[InvariantReading]:
+        """None before the ledger was read: a counter that comes up from zero seems to have counted all of it now."""
+        return self.queries.fleet.invariants() if self.switches.known else ()
+
+
+def _length(reflector: Reflector[Any]) -> float:
+    return float(len(reflector.cache))
+
+
+def _freshness(reflector: Reflector[Any]) -> float:
+    return float(reflector.health.fresh)

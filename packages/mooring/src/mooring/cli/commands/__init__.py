@@ -1,0 +1,8 @@
+"""Declarations of the commands that talk to a running Mooring. Bodies are imported when they run: `--help` stays quick.
+
+Must not know: the server's rooms.
+"""
+
+from mooring.cli.commands import claims, diagnosis, fleet, invariants, services, submissions, warmups
+
+__all__ = ["claims", "diagnosis", "fleet", "invariants", "services", "submissions", "warmups"]

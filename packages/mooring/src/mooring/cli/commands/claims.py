@@ -1,0 +1,86 @@
+"""Commands for claims: list them, hold one, release one."""
+
+from typing import Annotated
+
+import typer
+
+from mooring.cli.application import (
+    DryRun,
+    Limit,
+    Namespace,
+    Output,
+    Pool,
+    State,
+    Token,
+    Url,
+    Watch,
+    Yes,
+    app,
+    call_remote,
+    run_list,
+)
+from mooring.cli.output import Format
+
+OPEN_CLAIMS = "queued,claimed,running"
+
+
+@app.command()
+def claims(
+    namespace: Namespace = "",
+    pool: Pool = "",
+    owner: Annotated[str, typer.Option("--owner", help="Only of this owner.")] = "",
+    only: Annotated[str, typer.Option("--only", help="Only in these states, separated by commas.")] = "",
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Also claims that have ended.")] = False,
+    limit: Limit = 100,
+    output: Output = Format.TABLE,
+    watch: Watch = False,
+    url: Url = "",
+    token: Token = "",
+    state: State = None,
+) -> None:
+    """List open claims: who holds or waits for which worker, newest first."""
+    states = only or ("" if everything else OPEN_CLAIMS)
+    query = {"namespace": namespace, "pool": pool, "owner": owner, "state": states, "limit": str(limit)}
+    run_list("CLAIMS", query, output, watch, url, token, state)
+
+
+@app.command()
+def claim(
+    pool: Annotated[str, typer.Argument(help="Pool of the worker (namespace/name).")],
+    command: Annotated[list[str], typer.Argument(help="Command to run while the claim is held.", metavar="-- CMD...")],
+    owner: Annotated[str, typer.Option("--owner", help="Owner of the claim; counts against the pool's limit.")],
+    ttl: Annotated[str, typer.Option("--ttl", help="The claim expires this long after the last heartbeat.")] = "5m",
+    wait: Annotated[str, typer.Option("--wait", help="How long to wait for a free worker.")] = "60s",
+    key: Annotated[str, typer.Option("--key", help="Idempotency key: the same key gets the same claim.")] = "",
+    priority: Annotated[int, typer.Option("--priority", help="Higher is served first.")] = 0,
+    detached: Annotated[
+        bool, typer.Option("--detached", help="Keep its place also when this command is gone.")
+    ] = False,
+    url: Url = "",
+    token: Token = "",
+    state: State = None,
+) -> None:
+    """Hold a worker while a command runs, then release it."""
+    from mooring.cli.remote.claim import ClaimCommand, run_claim
+
+    asked = ClaimCommand(pool, tuple(command), owner, ttl, wait, key, priority, detached)
+    raise typer.Exit(call_remote(lambda endpoint: run_claim(asked, endpoint), url, token, state))
+
+
+@app.command()
+def release(
+    claim_id: Annotated[str, typer.Argument(help="Id of the claim.", metavar="ID")],
+    reason: Annotated[str, typer.Option("--reason", help="Reason for the holder and the audit trail.")] = "",
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    output: Output = Format.TABLE,
+    url: Url = "",
+    token: Token = "",
+    state: State = None,
+) -> None:
+    """Release a claim, also when somebody else holds it."""
+    from mooring.cli.remote.mutation import MutationOptions
+    from mooring.cli.remote.release import run_release
+
+    options = MutationOptions(dry_run, yes, reason, output)
+    call_remote(lambda endpoint: run_release(claim_id, options, endpoint), url, token, state)

@@ -1,0 +1,130 @@
+"""`mooring install`: print the manifests of Mooring, for `kubectl apply -f -`.
+
+Before that it looks at the cluster: a control plane whose pods stay Pending on tainted nodes helps nobody.
+"""
+
+import asyncio
+import shlex
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from mooring.cli.failures import fail
+from mooring.cli.launch.cluster_view import ClusterUnread, read_cluster
+from mooring.cli.launch.placement_options import PlacementOptions, describe_options, read_affinity
+from mooring.cli.output import printable
+from mooring.kinds.manifests import LABELS, Body, manifests
+from mooring.model.errors import Refused, Unavailable
+from mooring.planning.installation import InstallPlan, InstallSnapshot, plan_install
+from mooring.planning.placement import plan_placement
+
+_PLACEMENT_FIELDS = ("nodeSelector", "tolerations", "affinity")
+
+
+class Unschedulable(Refused):
+    """No node of the cluster takes Mooring's own pods."""
+
+    code = "unschedulable"
+
+
+@dataclass(frozen=True, slots=True)
+class InstallOptions:
+    """The arguments of `install`."""
+
+    image: str
+    namespace: str
+    placement: PlacementOptions
+    context: str = ""
+    kubeconfig: str = ""
+    force: bool = False
+    values: bool = False  # print values of the Helm chart instead of manifests
+
+
+class _Plain(yaml.SafeDumper):
+    """YAML without anchors, which are hard to read."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def dump(bodies: list[dict[str, Any]]) -> str:
+    """Objects as YAML documents."""
+    return yaml.dump_all(bodies, Dumper=_Plain, sort_keys=False, width=1000)
+
+
+def run_install(options: InstallOptions) -> None:
+    """Manifests on stdout; on stderr what was found in the cluster, and the command to run before they are applied."""
+    affinity = read_affinity(options.placement.affinity)
+    bodies = manifests(options.image, options.namespace, placement={"affinity": affinity} if affinity else {})
+    deployment = next(body for body in bodies if body["kind"] == "Deployment")
+    placed = _place(options, deployment["spec"])
+    deployment["spec"]["template"]["spec"] = pod = placed
+    if options.values:
+        chosen = {name: pod[name] for name in _PLACEMENT_FIELDS if name in pod}
+        print(dump([{"image": options.image, **chosen}]), end="")
+    else:
+        print(dump(bodies), end="")
+    print(
+        f"first: kubectl -n {options.namespace} create secret generic mooring"
+        " --from-literal=database=postgresql://... --from-literal=token=$(openssl rand -hex 24)",
+        file=sys.stderr,
+    )
+
+
+def _place(options: InstallOptions, spec: Body) -> Body:
+    """The pod of the Deployment with its placement; ends the command if no node takes it."""
+    wanted, pod = options.placement.placement, spec["template"]["spec"]
+    try:
+        cluster = asyncio.run(read_cluster(options.kubeconfig, options.context))
+    except ClusterUnread as unread:
+        if wanted.node_pool:
+            fix = "name its label and taints with --node-selector and --toleration"
+            fail(Unavailable(f"--node-pool needs the cluster, which cannot be read: {unread.message}", fix=fix))
+        _note(f"the cluster was not looked at, so these pods may stay Pending: {unread.message}")
+        return plan_placement(wanted, ()).on(pod)
+    snapshot = InstallSnapshot(
+        pod_spec=pod,
+        placement=wanted,
+        nodes=cluster.nodes,
+        templates=cluster.templates,
+        usage=cluster.usage,
+        replicas=spec["replicas"],
+        namespace=options.namespace,
+        labels=LABELS,
+    )
+    plan = plan_install(snapshot)
+    if plan.fits:
+        _note(f"cluster {cluster.name}: {plan.message}")
+    elif options.force:
+        _note(f"the pods will stay Pending on cluster {cluster.name}: {plan.message}")
+    else:
+        _refuse(options, plan, cluster.name)
+    return plan.placed.on(pod)
+
+
+def _refuse(options: InstallOptions, plan: InstallPlan, cluster: str) -> None:
+    message = f"no node of cluster {cluster} takes Mooring's pods: {plan.message}"
+    if not plan.advice:
+        _note("--force prints the manifests anyway")
+        fail(Unschedulable(message, fix=plan.fix))
+    first, *others = (describe_options(one, options.placement.affinity) for one in plan.advice)
+    for other in others:
+        _note(f"instead of {first} also this helps: {other}")
+    fail(Unschedulable(message, fix=f"{_command(options)} {first} | kubectl{_cluster_options(options)} apply -f -"))
+
+
+def _command(options: InstallOptions) -> str:
+    """The command as it was typed, without its placement."""
+    parts = ["mooring", "install", "--image", options.image, "--namespace", options.namespace]
+    return shlex.join(parts) + _cluster_options(options)
+
+
+def _cluster_options(options: InstallOptions) -> str:
+    named = {"--kubeconfig": options.kubeconfig, "--context": options.context}
+    return "".join(f" {option} {shlex.quote(value)}" for option, value in named.items() if value)
+
+
+def _note(message: str) -> None:
+    print(printable(f"mooring: {message}"), file=sys.stderr)

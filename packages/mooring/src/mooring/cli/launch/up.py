@@ -1,0 +1,160 @@
+"""`mooring up`: a cluster, a database, the control plane and the dashboard on this machine."""
+
+import contextlib
+import sys
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvloop
+
+from drydock import ControlPlane, LocalOptions, PlaneOptions, kubernetes_nodes, local_cluster, plain_nodes, state_folder
+from hawser.client import KubeClient
+from hawser.clock import Clock, Entropy, SystemClock
+from hawser.connection import Target, connect
+from hawser.kubeconfig import load_kubeconfig
+from mooring.api.auth import Access, load_token
+from mooring.api.hosting import bind
+from mooring.app import Adapters, ReplicaOptions, Surroundings
+from mooring.cli.launch.process import configure_logs, replica_name, run_process, stop_on_signals
+from mooring.client import AsyncMooring
+from mooring.controllers.activity import PolledActivity
+from mooring.controllers.claims.mint import WebhookMinter
+from mooring.controllers.claims.mint_auth import MintKeys
+from mooring.controllers.pools.probe import HttpProbe
+from mooring.controllers.services.document import HttpDocuments
+from mooring.demo.fleet import start_busy_pools, start_demo
+from mooring.demo.traffic import Traffic, running_traffic
+from mooring.incidents.split_nodes import demo_nodes
+from mooring.kinds.installation import install_crds
+from mooring.ledger.embedded import EmbeddedServer
+from mooring.ledger.port import Ledger
+from mooring.ledger.postgres.ledger import PostgresLedger
+from mooring.model.errors import InvalidInput
+
+HOST = "127.0.0.1"
+
+
+CONTEXT = "mooring"  # the name of the cluster in the kubeconfig that is written
+
+
+@dataclass(frozen=True, slots=True)
+class UpOptions:
+    """The arguments of `up`."""
+
+    port: int
+    state: Path
+    kube_port: int
+    demo: bool
+    traffic: bool
+    cluster: str
+    context: str
+    database: str
+
+
+def run_up(options: UpOptions) -> None:
+    """Run until Ctrl-C."""
+    if options.cluster not in ("sandbox", "kubernetes"):
+        raise InvalidInput("--cluster", options.cluster, "sandbox or kubernetes")
+    configure_logs("warning")
+    uvloop.run(_up(options))
+
+
+async def _up(options: UpOptions) -> None:
+    clock, entropy = SystemClock(), Entropy()
+    stop = stop_on_signals()
+    existing = load_kubeconfig().target(options.context) if options.context else None
+    async with AsyncExitStack() as stack:
+        state = stack.enter_context(state_folder(options.state)).resolve()
+        written = state / "url"
+        written.unlink(missing_ok=True)  # a killed process may have left it: readers must not find the old address
+        stack.callback(written.unlink, missing_ok=True)
+        listener = stack.enter_context(contextlib.closing(bind(HOST, options.port)))
+        token = load_token(state, "", entropy)
+        url = f"http://{HOST}:{listener.getsockname()[1]}"
+        ledger = await _open_ledger(stack, options, state, clock, entropy)
+        client = await _open_cluster(stack, options, existing, state, clock, entropy)
+        await install_crds(client, clock)
+        if options.demo:
+            await start_demo(client, state / "demo")
+        if options.traffic:
+            await start_busy_pools(client)
+        minter = WebhookMinter(MintKeys(client, clock))
+        stack.push_async_callback(minter.close)
+        documents = HttpDocuments()
+        stack.push_async_callback(documents.close)
+        name, activity = replica_name(""), PolledActivity(clock)
+        given = Surroundings(
+            client,
+            ledger,
+            clock,
+            entropy,
+            ReplicaOptions(name, url, worker_url="" if existing is not None else url),  # others cannot reach loopback
+            Adapters(minter, activity, documents, HttpProbe()),
+        )
+        access = Access(token, open_pages=True)
+
+        def ready() -> None:
+            fresh = written.with_suffix(".new")
+            fresh.write_text(url + "\n")
+            fresh.replace(written)  # atomic: a reader may wait for the file and read it at once
+            _print_address(url, state, options.context)
+
+        if options.traffic:
+            traffic = Traffic(AsyncMooring(url, token), clock, entropy)
+            stop = await stack.enter_async_context(running_traffic(traffic, stop))
+        await run_process(given, access, listener, stop, ready)
+
+
+async def _open_ledger(
+    stack: AsyncExitStack, options: UpOptions, state: Path, clock: Clock, entropy: Entropy
+) -> Ledger:
+    database = options.database
+    if not database:
+        _print_progress("starting PostgreSQL")
+        server = EmbeddedServer(state / "postgres", clock=clock, entropy=entropy)
+        database = await server.start()
+        stack.push_async_callback(server.stop)
+    ledger = await PostgresLedger.open(database, clock=clock, entropy=entropy)
+    stack.push_async_callback(ledger.close)
+    return ledger
+
+
+async def _open_cluster(
+    stack: AsyncExitStack, options: UpOptions, existing: Target | None, state: Path, clock: Clock, entropy: Entropy
+) -> KubeClient:
+    """A client of the embedded cluster, of the real control plane, or of an existing cluster."""
+    kubeconfig = state / "kubeconfig"
+    if existing is not None:
+        kubeconfig.unlink(missing_ok=True)  # it is of an embedded cluster that used this state folder before
+        connection = await connect(existing, clock)
+        stack.push_async_callback(connection.close)
+        return KubeClient(connection)
+    nodes = demo_nodes() if options.demo else plain_nodes(3)
+    if options.cluster == "kubernetes":
+        _print_progress("starting the Kubernetes control plane")
+        plane_options = PlaneOptions(port=options.kube_port, context=CONTEXT)
+        plane = await stack.enter_async_context(
+            ControlPlane.start(state / "kubernetes", clock=clock, entropy=entropy, options=plane_options)
+        )
+        local = kubernetes_nodes(plane, state / "nodes", clock, entropy, LocalOptions(nodes=nodes))
+    else:
+        _print_progress("starting the sandbox cluster")
+        local_options = LocalOptions(nodes=nodes, port=options.kube_port, context=CONTEXT)
+        local = local_cluster(state / "sandbox", clock, entropy, local_options)
+    cluster = await stack.enter_async_context(local)
+    if cluster.kubeconfig is not None:
+        kubeconfig.touch(0o600)
+        kubeconfig.write_bytes(cluster.kubeconfig.read_bytes())
+    return KubeClient(cluster.transport)
+
+
+def _print_progress(message: str) -> None:
+    print(f"{message} …", file=sys.stderr, flush=True)
+
+
+def _print_address(url: str, state: Path, context: str) -> None:
+    print(f"Mooring is up: {url}", flush=True)
+    which = f"--context {context}" if context else f"--kubeconfig {state / 'kubeconfig'}"
+    print(f"  kubectl {which} get workerpools -A", file=sys.stderr)
+    print(f"  token in {state / 'token'}; Ctrl-C stops everything", file=sys.stderr, flush=True)

@@ -1,0 +1,153 @@
+"""`mooring claim`: hold a worker while a command runs, then release it."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import FrameType
+
+from mooring.cli.output import printable
+from mooring.client.connection import Endpoint
+from mooring.client.records import Waiting
+from mooring.client.sdk import Claim, Mooring
+
+STOP_SECONDS = 10.0
+_CHECK_SECONDS = 0.25
+_NOT_RUNNABLE, _NOT_FOUND = 126, 127  # as in shells
+_FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimCommand:
+    """The arguments of `claim`."""
+
+    pool: str
+    command: tuple[str, ...]
+    owner: str
+    ttl: str
+    wait: str
+    key: str
+    priority: int
+    detached: bool = False
+
+
+def run_claim(asked: ClaimCommand, endpoint: Endpoint) -> int:
+    """Returns the exit code of the command. A lost claim ends the command and raises `LeaseLost`."""
+    signals = _Signals()
+    claim = Mooring(endpoint.url, endpoint.token).claim(
+        asked.pool,
+        owner=asked.owner,
+        ttl=asked.ttl,
+        wait=asked.wait,
+        key=asked.key,
+        priority=asked.priority,
+        detached=asked.detached,
+        on_wait=_print_wait,
+    )
+    with signals, claim:
+        _print(f"claim/{claim.id}: worker {claim.worker.name} at {claim.worker.address}")
+        try:
+            child = _start(asked.command, claim)
+        except FileNotFoundError as error:
+            _print(f"{error.filename}: {error.strerror}")
+            return _NOT_FOUND
+        except OSError as error:
+            _print(f"{asked.command[0]}: {error.strerror}")
+            return _NOT_RUNNABLE
+        with _in_foreground(child):
+            signals.forward_to(child)
+            return _await_end(child, claim)
+
+
+class _Signals:
+    """Forwards signals to the command. Before it is started, a signal interrupts the wait for a worker."""
+
+    def __init__(self) -> None:
+        self._child: subprocess.Popen[bytes] | None = None
+        self._before: dict[int, object] = {}
+
+    def forward_to(self, child: subprocess.Popen[bytes]) -> None:
+        self._child = child
+
+    def __enter__(self) -> None:
+        self._before = {number: signal.signal(number, self._handle) for number in _FORWARDED}
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    def _handle(self, number: int, _: FrameType | None) -> None:
+        if self._child is None:
+            raise KeyboardInterrupt
+        _signal_group(self._child, number)
+
+
+def _start(command: tuple[str, ...], claim: Claim) -> subprocess.Popen[bytes]:
+    environment = {
+        "MOORING_CLAIM_ID": claim.id,
+        "MOORING_EPOCH": str(claim.epoch),
+        "MOORING_WORKER_NAME": claim.worker.name,
+        "MOORING_WORKER_ADDRESS": claim.worker.address,
+    }
+    if claim.payload is not None:
+        environment["MOORING_PAYLOAD"] = json.dumps(claim.payload)
+    # One process group: when the claim is lost, the command ends together with its child processes.
+    return subprocess.Popen(command, env={**os.environ, **environment}, process_group=0)
+
+
+def _await_end(child: subprocess.Popen[bytes], claim: Claim) -> int:
+    ended = threading.Event()
+
+    def wait() -> None:
+        child.wait()
+        ended.set()
+
+    threading.Thread(target=wait, name="mooring-command", daemon=True).start()
+    while not ended.wait(_CHECK_SECONDS):
+        if (lost := claim.lost) is not None:
+            _print(f"{lost.message}; the command is stopped")
+            _signal_group(child, signal.SIGTERM)
+            ended.wait(STOP_SECONDS)
+            _signal_group(child, signal.SIGKILL)
+            ended.wait(STOP_SECONDS)
+            raise lost
+    return child.returncode if child.returncode >= 0 else 128 - child.returncode
+
+
+def _signal_group(child: subprocess.Popen[bytes], number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, number)
+
+
+@contextlib.contextmanager
+def _in_foreground(child: subprocess.Popen[bytes]) -> Iterator[None]:
+    """On a terminal, the command is the foreground process group, as if a shell had started it."""
+    if not sys.stdin.isatty():
+        yield
+        return
+    terminal = sys.stdin.fileno()
+    ours = os.getpgrp()
+    before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    try:
+        with contextlib.suppress(OSError):  # the command has ended, or this is not our controlling terminal
+            os.tcsetpgrp(terminal, child.pid)
+            os.killpg(child.pid, signal.SIGCONT)
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            os.tcsetpgrp(terminal, ours)
+        signal.signal(signal.SIGTTOU, before)
+
+
+def _print_wait(waiting: Waiting) -> None:
+    blockers = f" ({'; '.join(waiting.why.blockers)})" if waiting.why.blockers else ""
+    _print(f"{waiting.why.message}, for {waiting.waited_seconds:.0f} s{blockers}")
+
+
+def _print(message: str) -> None:
+    print(printable(f"mooring: {message}"), file=sys.stderr, flush=True)

@@ -1,0 +1,186 @@
+"""Acquiring a claim: one request that is safe to repeat, with reports to `on_wait` while it is in the queue."""
+
+import contextlib
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+from mooring.client.claims_api import CLOSE_SECONDS, get_claim, withdraw
+from mooring.client.errors import ClaimRevoked, ClaimTimeout, LeaseLost, RemoteError, Unavailable, read_why
+from mooring.client.loss import classify_loss, read_revocation
+from mooring.client.records import ClaimView, Waiting, read_claim, read_claims
+from mooring.client.request import ClaimRequest, OnWait
+from mooring.client.retry import Deadline, Retry
+from mooring.client.runtime import Runtime
+from mooring.client.wait_reason import claim_ended, explain_wait, wait_timed_out
+from mooring.model.claim import EndCause
+from mooring.model.why import Why
+
+log = logging.getLogger("mooring.client")
+
+LOOK_SECONDS = 2.0
+ANSWER_SECONDS = 30.0
+MOST_KEYS = 3
+LATE_SECONDS = {"queued": 2.0, "claimed": 30.0}  # how long after the wait a claim may still be on its way
+
+
+class Acquisition:
+    """One claim, from the request to a worker. `immediate`: the first answer was a running claim, without a wait."""
+
+    def __init__(self, runtime: Runtime, request: ClaimRequest, on_wait: OnWait | None) -> None:
+        self._runtime = runtime
+        self._clock = runtime.clock
+        self._own_key = not request.key
+        self._request = request.with_key(request.key or runtime.entropy.uuid())
+        self._on_wait = on_wait
+        self._started, self._since = self._clock.monotonic(), self._clock.now()
+        self._deadline = self._started + request.wait_seconds
+        self.immediate = request.wait_seconds == 0
+
+    async def run(self) -> ClaimView:
+        """Returns a running claim. On any error or interruption, no claim is left behind."""
+        try:
+            return await self._acquire()
+        except ClaimTimeout as error:
+            error.why = read_why(error.detail.get("why")) or await self._explain()
+            raise
+        except LeaseLost:
+            raise  # somebody released it: there is nothing left, and it is not asked for again
+        except Unavailable:
+            await self._abandon()
+            raise
+        except RemoteError:
+            raise  # the server refused: there is nothing to release
+        except BaseException:
+            await self._abandon()
+            raise
+
+    async def _acquire(self) -> ClaimView:
+        for _ in range(MOST_KEYS):
+            claim = await self._settle(await self._post())
+            if claim.state == "running":
+                return claim
+            if claim.cause == EndCause.REVOKED:
+                raise classify_loss(claim.id, claim.epoch, claim, self._clock.now())
+            if not self._own_key and claim.cause != EndCause.ABANDONED:
+                break
+            if self._own_key:
+                # The claim failed on the server's side. Nobody else has our key, so another one is safe.
+                self._request = self._request.with_key(self._runtime.entropy.uuid())
+        raise claim_ended(self._request, claim)
+
+    async def _post(self) -> ClaimView:
+        retry = Retry(self._runtime)
+        while True:
+            try:
+                return await self._send()
+            except ClaimRevoked as error:
+                raise read_revocation(error, self._clock.now()) from error
+            except Unavailable as error:
+                self.immediate = False
+                await self._endure(error, retry)
+            with contextlib.suppress(Unavailable):  # then the request is repeated, with the same outcome
+                if (found := await self._find()) is not None:
+                    return found
+
+    async def _endure(self, error: Unavailable, retry: Retry) -> None:
+        """Report the failure and pause. A Mooring that has answered before is asked again until the wait is over."""
+        if error.answered:
+            retry.deadline = self._deadline
+        await self._report(error)
+        try:
+            await retry.pause(error)
+        except Unavailable:
+            if retry.deadline is not None and self._request.wait_seconds > 0:
+                raise wait_timed_out(self._request, "", self._explain_failure(error)) from error
+            raise
+
+    async def _send(self) -> ClaimView:
+        left = max(0.0, self._deadline - self._clock.monotonic())
+        posting = self._runtime.request(
+            "POST", self._request.path, body=self._request.body(left), timeout_seconds=left + ANSWER_SECONDS
+        )
+        return read_claim(await (self._report_while(posting) if left else posting))
+
+    async def _report_while(self, posting: Coroutine[Any, Any, Any]) -> Any:
+        """The answer to a request that waits in the queue on the server."""
+        work = self._runtime.start(posting, "mooring-claim")
+        try:
+            pause = LOOK_SECONDS / 4
+            while not await work.wait(pause):
+                pause = LOOK_SECONDS
+                await self._report()
+            return work.result()
+        finally:
+            work.cancel()
+
+    async def _settle(self, claim: ClaimView) -> ClaimView:
+        """A repeated request may find its claim still on its way: look until it runs or has ended."""
+        retry = Retry(self._runtime)
+        while claim.state in LATE_SECONDS:
+            self.immediate = False
+            if self._clock.monotonic() > self._deadline + LATE_SECONDS[claim.state]:
+                await withdraw(self._runtime, claim)
+                raise wait_timed_out(self._request, claim.id)
+            await self._report()
+            await self._runtime.sleep(LOOK_SECONDS / 4)
+            try:
+                claim = await self._look(claim)
+                retry.reset()
+            except Unavailable as error:
+                await self._endure(error, retry)
+        if claim.state == "expired" and claim.worker is None and claim.cause != EndCause.ABANDONED:
+            raise wait_timed_out(self._request, claim.id)
+        return claim
+
+    async def _look(self, claim: ClaimView) -> ClaimView:
+        """A claim that has a worker and does not run may have lost its control plane. The repeated request makes
+        another replica carry it on. A queued claim is only read."""
+        if claim.state == "claimed":
+            try:
+                return await self._send()
+            except RemoteError as error:
+                if error.status != 409:
+                    raise
+        return await get_claim(self._runtime, claim.id)
+
+    async def _report(self, failure: Unavailable | None = None) -> None:
+        """The place in the queue and why, or that there is no answer: then nothing is known of the pool."""
+        if self._on_wait is None:
+            return
+        found = None
+        if failure is None:
+            try:
+                found = await self._find()
+            except Unavailable as error:
+                failure = error
+        position, why = (found.position, found.why) if found is not None else (None, None)
+        if failure is not None:
+            why = self._explain_failure(failure)
+        waited = self._clock.monotonic() - self._started
+        self._on_wait(Waiting(position, waited, why or await self._explain(position)))
+
+    def _explain_failure(self, error: Unavailable) -> Why:
+        fix = error.fix or "the claim keeps its place; it is tried again"
+        return Why(error.remote_code, error.message, self._since, fix=fix)
+
+    async def _explain(self, position: int | None = None) -> Why:
+        pool = None
+        with contextlib.suppress(RemoteError):
+            pool = await self._runtime.request("GET", self._request.pool_path, timeout_seconds=CLOSE_SECONDS)
+        return explain_wait(self._request, pool, position, self._since)
+
+    async def _find(self, timeout_seconds: float = ANSWER_SECONDS) -> ClaimView | None:
+        """The open claim under our key."""
+        query = self._request.query
+        answer = await self._runtime.request("GET", "/v1/claims", query, timeout_seconds=timeout_seconds)
+        return next((claim for claim in read_claims(answer) if claim.key == self._request.key), None)
+
+    async def _abandon(self) -> None:
+        """Release what the request may have created. If that fails too, the claim ends with its ttl."""
+        deadline = Deadline(self._runtime, CLOSE_SECONDS)
+        try:
+            if (found := await self._find(deadline.left_seconds)) is not None:
+                await withdraw(self._runtime, found, deadline.left_seconds)
+        except RemoteError as error:
+            log.warning("a claim with key %s may remain until its ttl ends: %s", self._request.key, error.message)

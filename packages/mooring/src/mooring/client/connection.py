@@ -1,0 +1,167 @@
+"""Plain blocking requests to Mooring, and its address: from arguments, the environment, a state folder or the pod."""
+
+import http.client
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from mooring.client.errors import Unavailable, Unreachable, read_error
+from mooring.model.errors import InvalidInput, Misconfigured
+
+STATE_FOLDER = Path(".state")
+IN_CLUSTER_URL = "http://mooring.mooring.svc"
+ACCOUNT_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """The address of Mooring, and the bearer token for it."""
+
+    url: str
+    token: str
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Sent with every request."""
+        return {"Authorization": f"Bearer {self.token}", "Accept": "application/json"}
+
+    def target(self, path: str, query: Mapping[str, str] | None = None) -> str:
+        """The whole URL of a request. Query parameters without a value are left out."""
+        given = {name: value for name, value in (query or {}).items() if value}
+        return self.url + path + (f"?{urlencode(given)}" if given else "")
+
+    def unreachable(self, error: Exception) -> Unreachable:
+        """No answer came, for this reason."""
+        cause = str(error) or type(error).__name__
+        return Unreachable(f"{self.url} does not answer: {cause}", fix="is it running? start it with 'mooring up'")
+
+
+StateFolder = str | os.PathLike[str] | None
+
+
+def find_endpoint(url: str = "", token: str = "", state: StateFolder = None) -> Endpoint:
+    """From arguments, then `MOORING_URL` and `MOORING_TOKEN`, then the state folder of a local `mooring up`.
+
+    In a pod, without any of these, the address is that of the Service that `mooring install` creates.
+    """
+    for field, value in (("url", url), ("token", token)):
+        if not isinstance(value, str):
+            raise InvalidInput(field, "..." if field == "token" else value, "text")
+    if not isinstance(state, str | os.PathLike | None):
+        raise InvalidInput("state", state, "the path of a folder")
+    folder = Path(state or os.environ.get("MOORING_STATE", "") or STATE_FOLDER)
+    url = url or os.environ.get("MOORING_URL", "") or _first_line(folder / "url") or _in_cluster_url()
+    token = token or os.environ.get("MOORING_TOKEN", "") or _first_line(folder / "token")
+    if not url:
+        raise Misconfigured(
+            "the address of Mooring is not known", fix="start one with 'mooring up', or give --url or MOORING_URL"
+        )
+    return check_endpoint(Endpoint(url.rstrip("/"), token))
+
+
+def check_endpoint(endpoint: Endpoint) -> Endpoint:
+    """The endpoint itself; raises `InvalidInput` when no request can be sent to it."""
+    try:
+        parts = urlsplit(endpoint.url)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        valid = False
+    if not valid:
+        raise InvalidInput("url", endpoint.url, "an address such as http://127.0.0.1:8080")
+    if not (endpoint.token.isascii() and endpoint.token.isprintable()):
+        raise InvalidInput("token", "...", "printable ASCII characters on one line")
+    return endpoint
+
+
+def read_answer(status: int, payload: bytes) -> Any:
+    """Decoded JSON, None for an empty answer; raises the `RemoteError` that the answer stands for."""
+    if status >= 400:
+        raise read_error(status, payload)
+    try:
+        return json.loads(payload) if payload else None
+    except ValueError as error:
+        raise Unavailable(status, "unreadable", f"the answer is not JSON: {payload[:200]!r}", {}) from error
+
+
+def _in_cluster_url() -> str:
+    """A pod has a service account; the cluster's DNS resolves the name of the Service."""
+    return IN_CLUSTER_URL if ACCOUNT_TOKEN.exists() else ""
+
+
+def _first_line(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
+
+
+class Connection:
+    """Requests one at a time, without retries. Each opens a TCP connection of its own."""
+
+    def __init__(self, endpoint: Endpoint, timeout_seconds: float = 30.0) -> None:
+        self._endpoint = endpoint
+        self._timeout = timeout_seconds
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> Any:
+        """Decoded JSON of a GET."""
+        return self.request("GET", path, query=query)
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: object = None,
+        timeout_seconds: float | None = None,
+    ) -> Any:
+        """Decoded JSON of the answer, None for an empty one; raises `RemoteError` or `Unreachable`."""
+        target = self._endpoint.target(path, query)
+        connection, answer = self._send(method, target, body, timeout_seconds or self._timeout)
+        try:
+            return read_answer(answer.status, self._read(answer))
+        finally:
+            connection.close()
+
+    def lines(self, path: str, silence_seconds: float = 60.0) -> Iterator[str]:
+        """The lines of a stream, until it ends or is silent for too long."""
+        connection, answer = self._send("GET", self._endpoint.target(path), None, silence_seconds)
+        try:
+            if answer.status >= 400:
+                raise read_error(answer.status, self._read(answer))
+            for raw in answer:
+                yield raw.decode("utf-8", "replace").rstrip("\n")
+        except (OSError, http.client.HTTPException) as error:
+            raise self._endpoint.unreachable(error) from error
+        finally:
+            connection.close()
+
+    def _send(
+        self, method: str, target: str, body: object, timeout_seconds: float
+    ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+        parts = urlsplit(target)
+        connection_type = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        connection = connection_type(parts.hostname or "127.0.0.1", parts.port, timeout=timeout_seconds)
+        headers, payload = self._endpoint.headers, None
+        if body is not None:
+            payload = json.dumps(body).encode()
+            headers["Content-Type"] = "application/json"
+        path = parts.path + (f"?{parts.query}" if parts.query else "")
+        try:
+            connection.request(method, path, body=payload, headers=headers)
+            return connection, connection.getresponse()
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            raise self._endpoint.unreachable(error) from error
+        except BaseException:  # an interrupt while the answer is awaited
+            connection.close()
+            raise
+
+    def _read(self, answer: http.client.HTTPResponse) -> bytes:
+        try:
+            return answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            raise self._endpoint.unreachable(error) from error

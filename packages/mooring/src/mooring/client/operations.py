@@ -1,0 +1,103 @@
+"""What `Mooring` and `AsyncMooring` do, once: each operation is a coroutine over a runtime."""
+
+import contextlib
+
+from mooring.client.acquisition import LOOK_SECONDS, Acquisition
+from mooring.client.claims_api import CLOSE_SECONDS, find_claim, find_result, get_claim, release, renew, withdraw
+from mooring.client.errors import RemoteError, Unavailable
+from mooring.client.loss import classify_loss, is_final
+from mooring.client.records import ClaimView, SessionResult, read_dispatch
+from mooring.client.renewal import RenewalSchedule
+from mooring.client.request import ClaimRequest, OnWait
+from mooring.client.retry import Retry
+from mooring.client.runtime import Runtime
+from mooring.model.errors import InvalidInput
+
+
+class Operations:
+    """Operations on one Mooring."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._clock = runtime.clock
+
+    async def acquire(self, request: ClaimRequest, on_wait: OnWait | None) -> tuple[ClaimView, RenewalSchedule]:
+        """A new claim that runs, and since when it is ours."""
+        sent_at = self._clock.monotonic()
+        acquisition = Acquisition(self._runtime, request, on_wait)
+        claim = await acquisition.run()
+        if acquisition.immediate:
+            return claim, RenewalSchedule(claim.ttl_seconds, sent_at)
+        try:
+            return await self._confirm(claim)
+        except BaseException:
+            with contextlib.suppress(RemoteError):
+                await self.release(claim.id, claim.epoch)
+            raise
+
+    async def attach(self, claim_id: str) -> tuple[ClaimView, RenewalSchedule]:
+        """A claim that was detached."""
+        return await self._confirm(await get_claim(self._runtime, claim_id))
+
+    async def run(self, request: ClaimRequest, on_wait: OnWait | None, timeout_seconds: float) -> SessionResult:
+        """One session on a worker that polls, to its result."""
+        deadline = self._clock.monotonic() + timeout_seconds
+        await self._require_polling(request)
+        claim = await Acquisition(self._runtime, request, on_wait).run()
+        try:
+            return await self._await_result(claim, deadline)
+        except BaseException:
+            with contextlib.suppress(RemoteError):
+                await withdraw(self._runtime, claim)
+            raise
+
+    async def release(self, claim_id: str, epoch: int | None, reason: str = "") -> None:
+        """Release a claim, without a handle on it."""
+        await release(self._runtime, claim_id, epoch, CLOSE_SECONDS, reason)
+
+    async def _require_polling(self, request: ClaimRequest) -> None:
+        """Workers of other pools never fetch the payload: the session would hold one until its timeout."""
+        retry = Retry(self._runtime)
+        while True:
+            try:
+                dispatch = read_dispatch(await self._runtime.request("GET", request.pool_path))
+                break
+            except Unavailable as error:
+                await retry.pause(error)
+        if dispatch == "Push":
+            rule = "a pool with 'dispatch: Poll'; in this one clients connect to the worker: use claim()"
+            raise InvalidInput("pool", request.pool, rule)
+
+    async def _confirm(self, claim: ClaimView) -> tuple[ClaimView, RenewalSchedule]:
+        """When the claim began to run is not known here. A renewal shows that it is ours, and starts its ttl."""
+        retry = Retry(self._runtime, CLOSE_SECONDS)
+        while True:
+            sent_at = self._clock.monotonic()
+            try:
+                renewed = await renew(self._runtime, claim, CLOSE_SECONDS)
+                return renewed, RenewalSchedule(claim.ttl_seconds, sent_at)
+            except Unavailable as error:
+                await retry.pause(error)
+            except RemoteError as error:
+                if not is_final(error):
+                    raise
+                found = await find_claim(self._runtime, claim.id)
+                raise classify_loss(claim.id, claim.epoch, found, self._clock.now()) from error
+
+    async def _await_result(self, claim: ClaimView, deadline: float) -> SessionResult:
+        retry = Retry(self._runtime)
+        while True:
+            try:
+                if not claim.open:
+                    result = await find_result(self._runtime, claim)
+                    break
+                if self._clock.monotonic() > deadline:
+                    raise TimeoutError(f"claim {claim.id} had no result in time and was released")
+                await self._runtime.sleep(LOOK_SECONDS / 8)
+                claim = await get_claim(self._runtime, claim.id)
+                retry.reset()
+            except Unavailable as error:
+                await retry.pause(error)
+        if result is None:
+            raise classify_loss(claim.id, claim.epoch, claim, self._clock.now())
+        return result

@@ -1,0 +1,48 @@
+"""Retries that end: pauses with jitter until failures have lasted too long, and time limits across requests."""
+
+from hawser.backoff import Backoff
+from mooring.client.errors import RemoteError
+from mooring.client.runtime import Runtime
+
+RETRY_SECONDS = 15.0
+SHORTEST_TIMEOUT_SECONDS = 0.1
+
+
+class Retry:
+    """Attempts at one thing. Failures may last for `seconds` in a row."""
+
+    def __init__(self, runtime: Runtime, seconds: float = RETRY_SECONDS) -> None:
+        self._runtime = runtime
+        self._backoff = Backoff(runtime.entropy, first_seconds=0.2, last_seconds=2.0)
+        self._seconds = seconds
+        self._failing_since: float | None = None
+        self.deadline: float | None = None  # monotonic; until then failures may last in any case
+
+    async def pause(self, error: RemoteError) -> None:
+        """Wait before the next attempt; raises the error when there is no time for one."""
+        now = self._runtime.clock.monotonic()
+        if self._failing_since is None:
+            self._failing_since = now
+        seconds = self._backoff.next_seconds()
+        until = max(self._failing_since + self._seconds, self.deadline or 0.0)
+        if now + seconds > until:
+            raise error
+        await self._runtime.sleep(seconds)
+
+    def reset(self) -> None:
+        """An answer came."""
+        self._backoff.reset()
+        self._failing_since = None
+
+
+class Deadline:
+    """A time limit that several requests share."""
+
+    def __init__(self, runtime: Runtime, seconds: float) -> None:
+        self._clock = runtime.clock
+        self._at = self._clock.monotonic() + seconds
+
+    @property
+    def left_seconds(self) -> float:
+        """Timeout of the next request. Never 0: one attempt is always made."""
+        return max(SHORTEST_TIMEOUT_SECONDS, self._at - self._clock.monotonic())

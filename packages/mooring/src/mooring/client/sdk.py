@@ -1,0 +1,131 @@
+"""The blocking SDK: claim a worker as a context manager. A thread renews the claim; leaving the block releases it."""
+
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Self, TypeVar, Unpack
+
+from mooring.client.blocking_runtime import BlockingRuntime, complete
+from mooring.client.claim import HeldClaim
+from mooring.client.connection import StateFolder, find_endpoint
+from mooring.client.durations import Duration, parse_seconds
+from mooring.client.errors import LeaseLost
+from mooring.client.operations import Operations
+from mooring.client.records import SessionResult
+from mooring.client.request import ClaimOptions, OnWait, RunOptions, make_request
+from mooring.client.safe_run import SafeOptions, SafePolicy, SafeRun
+
+T = TypeVar("T")
+
+
+class Claim(HeldClaim):
+    """A worker for the time of a block. Its properties are set once the block is entered."""
+
+    def close(self) -> None:
+        """Release the worker. Takes about five seconds at most; if it fails, the server ends the claim with its ttl."""
+        complete(self._close())
+
+    def __enter__(self) -> Self:
+        complete(self._open())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+        self._report_loss(error)
+
+
+class Mooring:
+    """Creates claims. The address and the token are arguments, else `MOORING_URL` and `MOORING_TOKEN`, else those of
+    the state folder."""
+
+    def __init__(self, url: str = "", token: str = "", *, state: StateFolder = None) -> None:
+        self._runtime = BlockingRuntime(find_endpoint(url, token, state))
+        self._operations = Operations(self._runtime)
+
+    def claim(
+        self,
+        pool: str,
+        *,
+        owner: str,
+        ttl: Duration = "5m",
+        wait: Duration = 0,
+        key: str = "",
+        on_wait: OnWait | None = None,
+        **options: Unpack[ClaimOptions],
+    ) -> Claim:
+        """A claim on a worker of `pool` (`namespace/name`). The request is sent when the block is entered.
+
+        Options: `priority` (default 0), `retryable` (default False), `detached` (default False: the claim loses its
+        place 20 seconds after this process is gone), `payload`.
+        """
+        request = make_request(pool, owner, ttl, wait, key=key, **options)
+        return Claim(self._runtime, lambda: self._operations.acquire(request, on_wait))
+
+    def attach(self, claim_id: str) -> Claim:
+        """A claim that was detached, here or elsewhere: renewed and released as if it was created here."""
+        return Claim(self._runtime, lambda: self._operations.attach(claim_id))
+
+    def run(
+        self,
+        pool: str,
+        *,
+        owner: str,
+        payload: Mapping[str, Any],
+        ttl: Duration = "5m",
+        wait: Duration = "5m",
+        timeout: Duration = "1h",
+        **options: Unpack[RunOptions],
+    ) -> SessionResult:
+        """Run one session on a worker that polls: it gets `payload`, and its exit code and last output come back.
+
+        The worker keeps the claim alive. When it is lost and the claim is `retryable`, another worker starts over.
+        Options: `key`, `priority` (default 0), `retryable` (default False), `detached` (default False), `on_wait`.
+        """
+        on_wait = options.pop("on_wait", None)
+        request = make_request(pool, owner, ttl, wait, payload=payload, **options)
+        return complete(self._operations.run(request, on_wait, parse_seconds("timeout", timeout)))
+
+    def run_safe(
+        self,
+        pool: str,
+        work: Callable[[Claim], T],
+        *,
+        owner: str,
+        attempts: int = 3,
+        **options: Unpack[SafeOptions],
+    ) -> T:
+        """Call `work(claim)` while a worker is held, and again under a new claim when the worker is drained or lost.
+
+        At most `attempts` times, and never after `claim.commit()`. When the work raises one of `connection_errors`
+        (default `OSError`), it waits for `doubt` (default 30 s) whether its worker turns out to be lost.
+        Further options: `ttl` (default 5m), `wait` (default 5m), `key`, `priority`, `detached`, `on_wait`.
+        """
+        given: dict[str, Any] = {"ttl": "5m", "wait": "5m", **options}
+        run = SafeRun(SafePolicy.take_from(given, attempts), given.pop("key", ""))
+
+        async def call(claim: Claim) -> T:
+            return work(claim)
+
+        async def attempt(claim: Claim) -> T:
+            outcome = []
+            try:
+                with claim:
+                    outcome.append(await run.judge(claim, call))
+            except LeaseLost:
+                if not (outcome and claim.committed):
+                    raise
+            return outcome[0]
+
+        return complete(run.repeat(lambda key: self.claim(pool, owner=owner, key=key, **given), attempt))
+
+    def release(self, claim_id: str, epoch: int | None = None, *, reason: str = "") -> None:
+        """Release a claim. With `epoch`, only while the claim has that epoch. Without, it is taken from its holder:
+        that is audited, and the holder gets the reason."""
+        complete(self._operations.release(claim_id, epoch, reason))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is held open between requests."""

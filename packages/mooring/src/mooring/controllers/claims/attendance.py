@@ -1,0 +1,193 @@
+"""Clients of claims that wait: each replica writes signs of life for those that are connected to it.
+
+A claim whose client is silent gives up its place; one that was bound for a client that is gone gives up its worker.
+Silence is measured on the own clock, from one change that this replica saw to the next. It never counts while the
+ledger could not be written, because then no sign could arrive.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import datetime
+
+import structlog
+
+from mooring.controllers.claims.bells import Bells
+from mooring.controllers.claims.release import ClaimRelease
+from mooring.engine.containment import contained
+from mooring.engine.context import Context
+from mooring.ledger.records import WaitingSign
+from mooring.model.claim import Claim, ClaimState
+from mooring.model.errors import MooringError, Unavailable
+
+log = structlog.get_logger()
+
+_PAUSE_SECONDS = 0.5  # signs that are asked for within this time share one statement
+
+
+class Stopping(Unavailable):
+    """This replica stops; another one serves the repeated request."""
+
+    code = "stopping"
+
+
+class ClientGone(Unavailable):
+    """The client closed its connection while its claim waited. Nobody reads this answer."""
+
+    code = "client_gone"
+
+
+class Caller:
+    """The client of one request: how long it waits, and whether it is still connected."""
+
+    def __init__(self, wait_seconds: float = 0.0) -> None:
+        self.wait_seconds = wait_seconds
+        self.gone = False
+        self._rung: asyncio.Event | None = None
+
+    def hang_up(self) -> None:
+        """Its connection is closed."""
+        self.gone = True
+        if self._rung is not None:
+            self._rung.set()
+
+    def wakes(self, rung: asyncio.Event) -> None:
+        """Set this event when the connection is closed."""
+        self._rung = rung
+
+
+class Attendance:
+    """The clients that are connected here, and what this replica heard of all others."""
+
+    def __init__(self, context: Context, bells: Bells, release: ClaimRelease) -> None:
+        self._ledger = context.ledger
+        self._clock = context.clock
+        self._gate = context.gate
+        self._period = context.timeouts.client_sign
+        # The last sign may be a whole period older than the client's last contact.
+        self._lapse = context.timeouts.client_gone + context.timeouts.client_sign
+        self._slow_seconds = context.timeouts.client_gone / 4
+        self._release = release
+        self.bells = bells
+        self._attached: Counter[str] = Counter()
+        self._left: set[str] = set()  # contacts that are over: they count once more
+        self._wake = asyncio.Event()
+        self._heard: dict[str, tuple[datetime | None, float]] = {}  # by claim: last sign, and when it was first seen
+        self._waiting: dict[str, WaitingSign] = {}
+        self._untaken: dict[tuple[str, int], tuple[Claim, float]] = {}  # by id and epoch: since when it was seen
+        self._closed = False
+
+    @asynccontextmanager
+    async def attended(self, claim_id: str) -> AsyncIterator[asyncio.Event]:
+        """While the client of this claim is connected here. The event is set when something happens to the claim."""
+        self._attached[claim_id] += 1
+        self._wake.set()
+        try:
+            async with self.bells.listening(claim_id) as rung:
+                yield rung
+        finally:
+            self._attached[claim_id] -= 1
+            if not self._attached[claim_id]:
+                del self._attached[claim_id]
+            self.touch(claim_id)
+
+    def listening(self, claim: Claim) -> AbstractAsyncContextManager[asyncio.Event]:
+        """The same event. Only a claim that waits needs signs of life; a holder gives heartbeats."""
+        return self.attended(claim.id) if claim.state is ClaimState.QUEUED else self.bells.listening(claim.id)
+
+    def touch(self, claim_id: str) -> None:
+        """The client of this claim has just been here."""
+        self._left.add(claim_id)
+        self._wake.set()
+
+    def close(self) -> None:
+        """This replica stops: clients that wait here go to another one."""
+        self._closed = True
+        self.bells.ring_all()
+
+    def check_open(self) -> None:
+        """Raise `Stopping` if this replica stops."""
+        if self._closed:
+            raise Stopping("this replica of Mooring stops", fix="repeat the request with the same idempotencyKey")
+
+    def absent(self) -> list[str]:
+        """Waiting claims whose clients have been silent for more than two signs: they are served after the others."""
+        doubtful = self._clock.monotonic() - 2.5 * self._period
+        return [id_ for id_, (_, at) in self._heard.items() if at < doubtful and id_ not in self._attached]
+
+    def note_live(self, claims: Iterable[Claim]) -> None:
+        """All live claims, as just read: remember since when those that nobody took are seen."""
+        now, before = self._clock.monotonic(), self._untaken
+        self._untaken = {}
+        for claim in claims:
+            if claim.untaken:
+                key = (claim.id, claim.epoch)
+                self._untaken[key] = (claim, before[key][1] if key in before else now)
+
+    async def run(self) -> None:
+        """Write and read signs until cancelled."""
+        while True:
+            started = self._clock.monotonic()
+            heard = False
+            with contained("attendance"):
+                try:
+                    await self._round()
+                    heard = True
+                except MooringError as error:
+                    log.warning("signs of life of waiting clients were not written", error=error.message)
+            if not heard:
+                self.forget()
+            if self._clock.monotonic() - started > self._slow_seconds:
+                self.forget()  # a ledger that was this slow may have been as slow for signs from elsewhere
+            await self._clock.sleep(min(_PAUSE_SECONDS, self._period))
+            await self._pause(started)
+
+    async def _pause(self, started: float) -> None:
+        left = self._period - (self._clock.monotonic() - started)
+        if left > 0 and not self._wake.is_set():
+            try:
+                async with asyncio.timeout(left):
+                    await self._wake.wait()
+            except TimeoutError:
+                pass
+
+    async def _round(self) -> None:
+        self._wake.clear()
+        left, self._left = self._left, set()
+        if present := left | self._attached.keys():
+            try:
+                await self._ledger.claims.attend(sorted(present), now=self._clock.now())
+            except BaseException:
+                self._left |= left
+                raise
+        self._listen(await self._ledger.claims.waiting())
+        if self._gate.may_act():
+            await self._end_abandoned()
+
+    def _listen(self, signs: Iterable[WaitingSign]) -> None:
+        """A sign carries the clock of the replica that wrote it: only its change counts, and when this one saw it."""
+        now, before = self._clock.monotonic(), self._heard
+        self._heard, self._waiting = {}, {sign.claim: sign for sign in signs}
+        for sign in self._waiting.values():
+            known = before.get(sign.claim)
+            self._heard[sign.claim] = known if known and known[0] == sign.seen_at else (sign.seen_at, now)
+
+    async def _end_abandoned(self) -> None:
+        now = self._clock.monotonic()
+        for id_, (_, at) in list(self._heard.items()):
+            if now - at >= self._lapse and id_ not in self._attached:
+                await self._ledger.claims.abandon(
+                    self._waiting[id_],
+                    now=self._clock.now(),
+                    reason=f"its client is gone: no sign of life for {now - at:.0f} s while it waited",
+                )
+        for key, (claim, at) in list(self._untaken.items()):
+            if now - at >= self._lapse and claim.id not in self._attached:
+                del self._untaken[key]
+                await self._release.abandon(claim, f"nobody took its worker: its client is gone for {now - at:.0f} s")
+
+    def forget(self) -> None:
+        """What was heard so far proves no silence: signs may have been lost since."""
+        self._heard.clear()
+        self._untaken.clear()

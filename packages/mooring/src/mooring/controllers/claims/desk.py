@@ -1,0 +1,333 @@
+"""The desk: where claims are asked for, kept alive and given back."""
+
+import asyncio
+from datetime import timedelta
+
+import structlog
+
+from mooring.controllers.claims.attendance import Attendance, Caller, ClientGone
+from mooring.controllers.claims.handover import Handover, NoWorker
+from mooring.controllers.claims.ready_index import ReadyIndex
+from mooring.controllers.claims.refusals import Refusals
+from mooring.controllers.claims.release import ClaimRelease
+from mooring.controllers.fleet import Fleet
+from mooring.engine.context import Context
+from mooring.engine.words import hear_former_holder
+from mooring.model.claim import (
+    Admission,
+    AdmissionVerdict,
+    Claim,
+    ClaimState,
+    EndCause,
+    NewClaim,
+    Verdict,
+    judge_repeat,
+)
+from mooring.model.claim_request import ClaimRequest
+from mooring.model.errors import Conflict, InvalidInput, NotFound, Refused, StaleEpoch, Unavailable
+from mooring.model.evidence import clean_reason
+from mooring.model.pool import Pool, find_problems
+from mooring.model.suggestions import suggest
+
+log = structlog.get_logger()
+
+SHORTEST_PREFIX = 4  # characters of a shortened id
+
+
+class UnknownPool(NotFound):
+    """There is no such pool."""
+
+    code = "unknown_pool"
+
+
+class PoolInvalid(Refused):
+    """The pool's spec is wrong, so nothing is handed out."""
+
+    code = "pool_invalid"
+
+
+class Abandoned(Unavailable):
+    """The claim was given up while its client was not heard of. A repeated request is a new one."""
+
+    code = "abandoned"
+
+
+class ClaimRevoked(Conflict):
+    """An operator released the claim while it waited."""
+
+    code = "claim_revoked"
+
+    def __init__(self, claim: Claim) -> None:
+        detail = {"claim": claim.id, "reason": claim.reason, "at": claim.ended_at.isoformat() if claim.ended_at else ""}
+        super().__init__(f"claim {claim.id} was released while it waited: {claim.reason}", detail=detail)
+
+
+class ClaimDesk:
+    """Claim, look, beat, release, revoke."""
+
+    def __init__(
+        self,
+        context: Context,
+        fleet: Fleet,
+        ready: ReadyIndex,
+        handover: Handover,
+        release: ClaimRelease,
+        refusals: Refusals,
+        attendance: Attendance,
+    ) -> None:
+        self._ledger = context.ledger
+        self._fleet = fleet
+        self._ready = ready
+        self._handover = handover
+        self._release = release
+        self._refusals = refusals
+        self._attendance = attendance
+        self._clock = context.clock
+        self._words = context.words
+        self._entropy = context.entropy
+
+    async def claim(self, pool_key: str, request: ClaimRequest, caller: Caller | None = None) -> Claim:
+        """A worker, now or after waiting. The same idempotency key gives the same claim.
+
+        Only waiting ends when the `caller` hangs up; a handover is always completed.
+        """
+        request.check()
+        caller = caller or Caller(request.wait)
+        pool = self._pool(pool_key)
+        new = self._new_claim(pool, request)
+        claim = await self._claim_now(pool, new, caller)
+        if claim is not None:
+            return claim
+        if request.wait <= 0:
+            await self._refuse_over_limit(pool, request.owner)
+            raise self._refusals.no_idle_worker(pool)
+        until = self._clock.now() + timedelta(seconds=request.wait)
+        limit = pool.spec.limits.per_owner
+        admission = await self._ledger.claims.insert_queued(
+            new, now=self._clock.now(), wait_until=until, owner_limit=limit
+        )
+        return await self._follow(pool, await self._refusals.require(admission, pool, request.owner), caller)
+
+    async def _claim_now(self, pool: Pool, new: NewClaim, caller: Caller) -> Claim | None:
+        """A free worker, unless others wait already; None when the claim has to wait."""
+        while (place := self._ready.take(pool.key, new.owner)) is not None:
+            slot = self._handover.slot_of(pool, place)
+            try:
+                admission = await self._ledger.claims.insert_claimed(
+                    new,
+                    slot,
+                    now=self._clock.now(),
+                    owner_limit=pool.spec.limits.per_owner,
+                    private=place.private,
+                )
+            except BaseException:  # whether the row is there or not: the ledger knows, and refuses the slot if it is
+                self._ready.free(pool.key, place.worker.uid, place.slot)
+                raise
+            match admission.verdict:
+                case AdmissionVerdict.CREATED if admission.claim is not None:
+                    try:
+                        return await self._handover.complete(pool, admission.claim, place)
+                    except NoWorker as none:
+                        await self._do_without(pool, none, caller.wait_seconds)
+                    except StaleEpoch:
+                        pass  # it was taken up elsewhere
+                    return await self._follow(pool, admission.claim, caller)
+                case AdmissionVerdict.SLOT_TAKEN:
+                    self._ready.concede(place)
+                    continue
+                case AdmissionVerdict.WORKER_TAKEN:
+                    self._ready.concede_worker(place)
+                    continue
+            self._ready.free(pool.key, place.worker.uid, place.slot)
+            if admission.verdict is AdmissionVerdict.QUEUE_AHEAD:
+                return None
+            return await self._follow(pool, await self._refusals.require(admission, pool, new.owner), caller)
+        return await self._existing(pool, new, caller)
+
+    async def _existing(self, pool: Pool, new: NewClaim, caller: Caller) -> Claim | None:
+        """Nobody is free; but the same request may have been served before."""
+        if new.idempotency_key is None:
+            return None
+        found = await self._ledger.claims.find_by_key(pool.namespace, pool.name, new.idempotency_key)
+        return await self._follow(pool, judge_repeat(new, found).require(), caller) if found else None
+
+    async def _refuse_over_limit(self, pool: Pool, owner: str) -> None:
+        """An owner over the limit gets that error, also when no worker is idle."""
+        limit = pool.spec.limits.per_owner
+        if limit is not None and await self._ledger.claims.count_open(pool.namespace, pool.name, owner) >= limit:
+            await self._refusals.require(Admission(AdmissionVerdict.LIMIT_REACHED), pool, owner)
+
+    async def _follow(self, pool: Pool, claim: Claim, caller: Caller) -> Claim:
+        """Until the claim runs or ends, or its caller's wait is over; then as it is.
+
+        One that nobody completes is taken up."""
+        deadline = self._clock.monotonic() + caller.wait_seconds
+        async with self._attendance.attended(claim.id) as rung:
+            caller.wakes(rung)
+            while True:
+                current = await self.get(claim.id)
+                if caller.gone:
+                    raise ClientGone(f"the client of claim {claim.id} is gone")
+                left = deadline - self._clock.monotonic()
+                abandoned_in = self._handover.abandoned_in(pool, current) if self._fleet.synced else None
+                if abandoned_in is not None and abandoned_in <= 0:
+                    await self._take_up(pool, current, left)
+                    continue
+                if current.state not in (ClaimState.QUEUED, ClaimState.CLAIMED) or left <= 0:
+                    return await self._judge(pool, await self._take(current), waited=claim.open)
+                self._attendance.check_open()
+                await _wait(rung, min(left, 5.0, abandoned_in or 5.0))
+                rung.clear()
+
+    async def _take_up(self, pool: Pool, claim: Claim, left_seconds: float) -> None:
+        """Complete a handover that was left half way. Another replica may be faster."""
+        try:
+            await self._handover.resume(pool, claim)
+        except NoWorker as none:
+            await self._do_without(pool, none, left_seconds)
+        except Conflict as conflict:
+            log.info("a claim was taken up by others", claim=claim.id, because=conflict.message)
+
+    async def _do_without(self, pool: Pool, none: NoWorker, left_seconds: float) -> None:
+        """Its worker is gone and there is no other: it waits where its client does, else it fails."""
+        claim, now = none.claim, self._clock.now()
+        if left_seconds <= 0:
+            await self._release.end(claim.id, claim.epoch, EndCause.NOT_STARTED, none.message)
+            raise self._refusals.no_idle_worker(pool) from none
+        await self._ledger.claims.requeue(
+            claim.id,
+            claim.epoch,
+            EndCause.WORKER_LOST,
+            now=now,
+            reason="its worker went away",
+            wait_until=now + timedelta(seconds=left_seconds),
+        )
+
+    async def _judge(self, pool: Pool, claim: Claim, waited: bool) -> Claim:
+        """A claim whose own wait is over expires; one that was asked for again, with time left, waits on."""
+        if claim.cause is EndCause.ABANDONED and not claim.open:
+            raise Abandoned(f"claim {claim.id} is given up: {claim.reason}", fix="repeat the request")
+        if waited and claim.cause is EndCause.REVOKED and not claim.open:
+            raise ClaimRevoked(claim)
+        if waited and claim.cause is EndCause.WAIT_OVER:
+            raise self._refusals.wait_timed_out(pool, claim, None)  # the queue ended it first
+        overdue = claim.wait_until is not None and self._clock.now() >= claim.wait_until
+        if claim.state is ClaimState.QUEUED and overdue:
+            position = await self.position(claim.id)
+            outcome = await self._ledger.claims.end(
+                claim.id, claim.epoch, EndCause.WAIT_OVER, now=self._clock.now(), reason="nobody became free in time"
+            )
+            if outcome.applied:
+                raise self._refusals.wait_timed_out(pool, claim, position)
+            claim = await self.get(claim.id)
+        if claim.ended_at is not None and claim.state is not ClaimState.RELEASED:
+            raise Conflict(f"claim {claim.id} is {claim.state.value}: {claim.reason}", detail={"claim": claim.id})
+        return claim
+
+    async def get(self, claim_id: str) -> Claim:
+        """A claim by its id."""
+        claim = await self._ledger.claims.get(claim_id)
+        if claim is None:
+            raise _unknown(claim_id)
+        return claim
+
+    async def find(self, claim_id: str) -> Claim:
+        """A claim by its id, or by the beginning of its id if no other claim has it."""
+        claim = await self._ledger.claims.get(claim_id)
+        if claim is not None:
+            return claim
+        if len(claim_id) < SHORTEST_PREFIX:
+            raise _unknown(claim_id)
+        found = await self._ledger.claims.find_by_prefix(claim_id)
+        if len(found) > 1:
+            raise InvalidInput("id", claim_id, f"longer: it may mean {', '.join(claim.id for claim in found)}")
+        if not found:
+            raise _unknown(claim_id)
+        return found[0]
+
+    async def look(self, claim_id: str) -> Claim:
+        """A claim as its client reads it, which is a sign of life."""
+        claim = await self.find(claim_id)
+        if claim.state is ClaimState.QUEUED:
+            self._attendance.touch(claim.id)
+        return await self._take(claim)
+
+    async def _take(self, claim: Claim) -> Claim:
+        """A client that waited gets its worker now. Without this mark it would count as gone."""
+        if not claim.untaken:
+            return claim
+        outcome = await self._ledger.claims.heartbeat(claim.id, claim.epoch, now=self._clock.now())
+        return outcome.claim or claim
+
+    async def position(self, claim_id: str) -> int | None:
+        """Its place in the queue; None when it does not wait."""
+        return await self._ledger.claims.position(claim_id)
+
+    async def heartbeat(self, claim_id: str, epoch: int) -> Claim:
+        """The holder is alive; a stale epoch is refused, and is still a word of the worker that had it."""
+        outcome = await self._ledger.claims.heartbeat(claim_id, epoch, now=self._clock.now())
+        if outcome.claim is None:
+            raise _unknown(claim_id)
+        if not outcome.applied:
+            hear_former_holder(self._words, outcome.claim, epoch)
+        return outcome.require()
+
+    async def release(self, claim_id: str, epoch: int, reason: str = "") -> Claim:
+        """Its holder, who alone knows the epoch, gives the worker back. Twice is fine; under an old epoch is not."""
+        message = clean_reason(reason) or "released by its holder"
+        outcome = await self._release.end(claim_id, epoch, EndCause.RELEASED, message)
+        if outcome.claim is None:
+            raise _unknown(claim_id)
+        if outcome.verdict is Verdict.ENDED:
+            return outcome.claim  # it ended otherwise: nothing is left to give back
+        return outcome.require()
+
+    async def revoke(self, claim_id: str, *, actor: str, reason: str) -> Claim:
+        """End the claim of another holder, or one that waits. A claim that has ended stays as it is."""
+        message = clean_reason(reason) or "released by an operator"
+        claim = await self.find(claim_id)
+        if not claim.open:
+            await self._release.end(
+                claim.id, claim.epoch, EndCause.REVOKED, message
+            )  # its worker may be left half given back
+            return claim
+        await self._release.revoke(claim, actor, message)
+        claim = await self.get(claim.id)
+        if claim.open:
+            raise Conflict(f"claim {claim.id} went to another worker meanwhile", fix="release it again")
+        return claim
+
+    def _pool(self, pool_key: str) -> Pool:
+        pool = self._fleet.pool(pool_key)
+        if pool is None or pool.terminating:
+            raise UnknownPool(f"there is no pool {pool_key!r}", fix=suggest(pool_key, self._fleet.pools, "pools"))
+        if problems := find_problems(pool):
+            raise PoolInvalid(f"the spec of {pool_key} is wrong: {problems[0]}", fix="correct the pool")
+        return pool
+
+    def _new_claim(self, pool: Pool, request: ClaimRequest) -> NewClaim:
+        return NewClaim(
+            id=self._entropy.uuid(),
+            namespace=pool.namespace,
+            pool=pool.name,
+            owner=request.owner,
+            ttl_seconds=request.ttl_seconds,
+            priority=request.priority,
+            idempotency_key=request.idempotency_key,
+            request_hash=request.fingerprint(pool.key),
+            retryable=request.retryable,
+            payload=request.payload,
+            detached=request.detached,
+        )
+
+
+def _unknown(claim_id: str) -> NotFound:
+    return NotFound(f"there is no claim {claim_id!r}", fix="ids come from POST .../claims")
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return

@@ -1,0 +1,180 @@
+"""Handing a worker over, in the order that no crash can turn into a leak: row, stamp, mint, running.
+
+What a control plane did not live to complete, another one takes up when the request is repeated. Each epoch has one
+carrier: two under the same one would be safe as long as both succeed, but where one fails, as with a mint that does not
+answer the second time, it would end the claim that the other has just handed out. So a replica that takes it up binds
+the claim to its slot anew, and with the new epoch all that the old carrier may still try is refused by the ledger.
+"""
+
+from datetime import timedelta
+
+import structlog
+
+from hawser.errors import KubeError
+from mooring.controllers.claims.mint import Minter, MintFailed
+from mooring.controllers.claims.ready_index import Place, ReadyIndex
+from mooring.controllers.claims.release import ClaimRelease
+from mooring.controllers.claims.revocations import MintRevocations
+from mooring.controllers.claims.stamps import Stamped, Stamps
+from mooring.engine.context import Context
+from mooring.model.audit import AuditOutcome
+from mooring.model.claim import Claim, ClaimState, Outcome, Verdict, WorkerSlot
+from mooring.model.errors import MooringError, StaleEpoch, Unavailable
+from mooring.model.pool import Pool
+from mooring.planning.invariants.claims import never_ran
+
+log = structlog.get_logger()
+
+CARRIED_SECONDS = 5.0  # plus its mint's timeout: so long a claim's carrier, wherever it is, gets to complete it
+
+
+class Handover:
+    """From a claim that holds a row to one that runs. The same for a direct claim and for one that waited."""
+
+    def __init__(
+        self,
+        context: Context,
+        ready: ReadyIndex,
+        stamps: Stamps,
+        minter: Minter,
+        revocations: MintRevocations,
+        release: ClaimRelease,
+    ) -> None:
+        self._ledger = context.ledger
+        self._ready = ready
+        self._stamps = stamps
+        self._minter = minter
+        self._revocations = revocations
+        self._release = release
+        self._clock = context.clock
+        self._carried: set[str] = set()  # ids of the claims that are handed over here, now
+
+    def slot_of(self, pool: Pool, place: Place) -> WorkerSlot:
+        """The slot as the ledger keeps it, protected up to the pool's ceiling."""
+        until = self._clock.now() + timedelta(seconds=pool.spec.protection.ceiling_seconds)
+        one_owner = pool.spec.sharing == "PerOwner"
+        return WorkerSlot(place.worker.name, place.worker.uid, place.slot, place.worker.address, until, one_owner)
+
+    async def complete(self, pool: Pool, claim: Claim, place: Place) -> Claim:
+        """Stamp, mint, run. A worker that turns out to be doomed is let go and the next one is tried."""
+        self._carried.add(claim.id)
+        try:
+            return await self._carry(pool, claim, place)
+        finally:
+            self._carried.discard(claim.id)
+
+    def abandoned_in(self, pool: Pool, claim: Claim) -> float | None:
+        """In how many seconds (from 0 on down: now) nobody can be expected to complete it; None: somebody here does.
+
+        A carrier that is only slow loses nothing but its effort. It gets this time all the same: clients that repeat
+        their request faster than a mint answers would otherwise start it over and over again.
+        """
+        if claim.state is not ClaimState.CLAIMED or claim.claimed_at is None or claim.id in self._carried:
+            return None
+        mint_seconds = pool.spec.mint.timeout_seconds if pool.spec.mint is not None else 0
+        return CARRIED_SECONDS + mint_seconds - (self._clock.now() - claim.claimed_at).total_seconds()
+
+    async def resume(self, pool: Pool, claim: Claim) -> Claim:
+        """Complete what its carrier did not, on its worker if that is still there. Raises `Conflict` when others do."""
+        place = self._ready.place_of(claim)
+        if place is None:
+            claim, place = await self._move(pool, claim)
+        else:
+            claim = _ours(await self._bind(pool, claim, place))
+        log.info("a handover is taken up again", claim=claim.id, worker=place.worker.name, epoch=claim.epoch)
+        return await self.complete(pool, claim, place)
+
+    async def _carry(self, pool: Pool, claim: Claim, place: Place) -> Claim:
+        self._ready.hold(place, claim.id)
+        claim, place = await self._stamp(pool, claim, place)
+        await self._revocations.intend(pool, claim)
+        try:
+            minted = await self._minter.mint(pool, claim)
+        except MintFailed as error:
+            # A healthy worker rejoins the pool at once: no reaper, no respawn (leaked-stamps).
+            await self._fail(claim, place, error.message)
+            raise
+        outcome = await self._ledger.claims.mark_running(
+            claim.id,
+            claim.epoch,
+            now=self._clock.now(),
+            minted=minted,
+            announce=pool.spec.dispatch == "Poll",
+        )
+        if not outcome.applied:
+            await self._correct(claim, place, outcome.claim)
+        return outcome.require()
+
+    async def _correct(self, claim: Claim, place: Place, row: Claim | None) -> None:
+        """The claim ended or was taken over, and our stamp came after: the pod gets back what its row says."""
+        try:
+            if row is not None and row.live and row.pod_uid == claim.pod_uid:
+                await self._stamps.stamp(row, place)
+            elif never_ran(row, claim.epoch):
+                await self._release.withdraw(claim)
+        except MooringError as error:
+            log.warning("a stamp is left to the invariants", claim=claim.id, error=error.message)
+
+    async def _fail(self, claim: Claim, place: Place, reason: str) -> None:
+        try:
+            outcome, _ = await self._release.fail(claim, reason)
+            if outcome is AuditOutcome.SKIPPED:
+                await self._correct(claim, place, await self._ledger.claims.get(claim.id))
+        except MooringError as error:
+            log.warning("a failed claim is left to the invariants", claim=claim.id, error=error.message)
+
+    async def _stamp(self, pool: Pool, claim: Claim, place: Place) -> tuple[Claim, Place]:
+        while True:
+            worker = place.worker
+            try:
+                stamped = await self._stamps.stamp(claim, place)
+                if stamped is Stamped.GOOD:
+                    return claim, place
+                log.info("worker passed over", claim=claim.id, worker=worker.name, because=stamped.value)
+                if stamped is Stamped.DOOMED:
+                    await self._release.withdraw(claim)  # not the protection of others who work there
+            except KubeError as error:
+                await self._fail(claim, place, error.message)
+                raise
+            claim, place = await self._move(pool, claim)
+
+    async def _move(self, pool: Pool, claim: Claim) -> tuple[Claim, Place]:
+        """To the next candidate, under a new epoch; without one the claim waits where it stood."""
+        while (place := self._ready.take(pool.key, claim.owner)) is not None:
+            try:
+                outcome = await self._bind(pool, claim, place)
+            except BaseException:
+                self._ready.free(pool.key, place.worker.uid, place.slot)
+                raise
+            if outcome.verdict is Verdict.SLOT_TAKEN:
+                self._ready.concede(place)
+                continue
+            if outcome.verdict is Verdict.WORKER_TAKEN:
+                self._ready.concede_worker(place)
+                continue
+            if outcome.verdict is not Verdict.DONE:
+                self._ready.free(pool.key, place.worker.uid, place.slot)
+            moved = _ours(outcome)
+            self._ready.hold(place, claim.id)
+            return moved, place
+        raise NoWorker(claim)
+
+    async def _bind(self, pool: Pool, claim: Claim, place: Place) -> Outcome:
+        return await self._ledger.claims.bind(claim.id, claim.epoch, self.slot_of(pool, place), now=self._clock.now())
+
+
+def _ours(outcome: Outcome) -> Claim:
+    """The claim under the epoch that this very call gave it: ALREADY would be the epoch of another carrier."""
+    if outcome.verdict is Verdict.ALREADY:
+        raise StaleEpoch("another replica hands the claim over", fix="ask again")
+    return outcome.require()
+
+
+class NoWorker(Unavailable):
+    """Every candidate turned out to be taken or doomed."""
+
+    code = "no_idle_worker"
+
+    def __init__(self, claim: Claim) -> None:
+        super().__init__("no worker is free any more", fix="ask again with a longer wait")
+        self.claim = claim

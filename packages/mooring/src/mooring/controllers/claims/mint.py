@@ -1,0 +1,108 @@
+"""The mint: a webhook that makes a worker's credentials when it is claimed. Its answer joins the claim's payload."""
+
+import asyncio
+from typing import Any, Protocol
+
+import aiohttp
+import msgspec
+
+from hawser.views import format_time
+from mooring.controllers.claims.mint_auth import MintFailed, MintKeys
+from mooring.model.claim import Claim
+from mooring.model.pool import Mint, Pool
+
+__all__ = ["MintFailed", "Minter", "WebhookMinter"]
+
+_MOST_BYTES = 256 * 1024
+_GONE = 410  # the mint says that nothing is left to revoke
+
+
+class Minter(Protocol):
+    """Asks the mint of a pool."""
+
+    async def mint(self, pool: Pool, claim: Claim) -> dict[str, Any] | None:
+        """The payload for the worker; None when the pool has no mint. Raises `MintFailed`."""
+        ...
+
+    async def revoke(self, mint: Mint, claim: Claim) -> None:
+        """Revoke what was made for a claim that has ended. Raises `MintFailed`."""
+        ...
+
+
+class WebhookMinter:
+    """Asks over HTTP, once: a mint may not be idempotent. Redirects are refused: they would carry the key elsewhere.
+
+    A handover that is taken up again after a crash has to ask again: as the next attempt, but for the same claim.
+    By its id a mint can know the repeat.
+    """
+
+    def __init__(self, keys: MintKeys) -> None:
+        self._keys = keys
+        self._session: aiohttp.ClientSession | None = None
+
+    async def mint(self, pool: Pool, claim: Claim) -> dict[str, Any] | None:
+        mint = pool.spec.mint
+        if mint is None:
+            return None
+        text = await self._post(mint.url, mint, claim, {**_describe(claim), "payload": claim.payload})
+        try:
+            payload = msgspec.json.decode(text) if text else {}
+        except msgspec.DecodeError as error:
+            raise MintFailed(
+                f"the mint of {pool.key} answered with no JSON: {error}", fix=f"look at {mint.url}"
+            ) from None
+        if not isinstance(payload, dict):
+            raise MintFailed(f"the mint of {pool.key} answered with something else than a JSON object")
+        return payload
+
+    async def revoke(self, mint: Mint, claim: Claim) -> None:
+        end = {
+            "state": claim.state.value,
+            "cause": claim.cause.value if claim.cause else None,
+            "endedAt": format_time(claim.ended_at) if claim.ended_at else None,
+        }
+        await self._post(mint.revoke_url, mint, claim, {**_describe(claim), **end}, fine=_GONE)
+
+    async def _post(self, url: str, mint: Mint, claim: Claim, body: dict[str, Any], fine: int = 0) -> bytes:
+        session = self._session = self._session or aiohttp.ClientSession(trust_env=False)
+        sent, whose = msgspec.json.encode(body), f"{claim.namespace}/{claim.pool}"
+        headers = {"Content-Type": "application/json", "Idempotency-Key": claim.id}
+        try:
+            async with asyncio.timeout(mint.timeout_seconds):
+                headers |= await self._keys.headers(claim.namespace, mint.auth, sent)
+                async with session.post(url, data=sent, headers=headers, allow_redirects=False) as answer:
+                    status, text = answer.status, await _read(answer.content)
+        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+            raise MintFailed(f"the mint of {whose} did not answer: {error!r}", fix=f"look at {url}") from error
+        if status in (401, 403):
+            self._keys.forget(claim.namespace, mint.auth)
+        if status // 100 != 2 and status != fine:
+            raise MintFailed(f"the mint of {whose} answered {status}", fix=f"look at {url}")
+        if len(text) > _MOST_BYTES:
+            raise MintFailed(f"the mint of {whose} answered more than {_MOST_BYTES} bytes")
+        return text
+
+    async def close(self) -> None:
+        """Give its connections back."""
+        if self._session is not None:
+            await self._session.close()
+
+
+def _describe(claim: Claim) -> dict[str, Any]:
+    """What both calls say about a claim."""
+    return {
+        "claim": claim.id,
+        "epoch": claim.epoch,
+        "attempt": claim.attempt,
+        "owner": claim.owner,
+        "pool": f"{claim.namespace}/{claim.pool}",
+        "worker": {"name": claim.pod_name, "uid": claim.pod_uid, "address": claim.address},
+    }
+
+
+async def _read(content: aiohttp.StreamReader) -> bytes:
+    """All of it, up to a byte more than is allowed: one `read` gives only what has arrived by then."""
+    text = b""
+    while len(text) <= _MOST_BYTES and (piece := await content.read(_MOST_BYTES + 1 - len(text))):
+        text += piece
+    return text

@@ -1,0 +1,224 @@
+"""Serving those who wait: as soon as a slot is free, the head of the queue gets it. Woken, not polling."""
+
+import asyncio
+
+import structlog
+
+from hawser.errors import KubeError
+from mooring.controllers.claims.attendance import Attendance
+from mooring.controllers.claims.handover import Handover, NoWorker
+from mooring.controllers.claims.metrics import hide_open_claims, show_open_claims
+from mooring.controllers.claims.mint import MintFailed
+from mooring.controllers.claims.ready_index import Place, ReadyIndex
+from mooring.controllers.fleet import Fleet
+from mooring.engine.containment import contained
+from mooring.engine.context import Context
+from mooring.ledger.records import Channel, Wake
+from mooring.model.claim import Claim, EndCause, Outcome, Verdict, WorkerSlot
+from mooring.model.errors import MooringError, Unavailable
+from mooring.model.pool import Pool
+
+log = structlog.get_logger()
+
+REFRESH_SECONDS = 5.0
+RETRY_SECONDS = 0.5
+_ANYONE = ""  # pools that do not separate owners
+
+
+class ClaimQueue:
+    """One replica's part in serving the queues of all pools."""
+
+    def __init__(
+        self, context: Context, fleet: Fleet, ready: ReadyIndex, handover: Handover, attendance: Attendance
+    ) -> None:
+        self._ledger = context.ledger
+        self._fleet = fleet
+        self._ready = ready
+        self._handover = handover
+        self._attendance = attendance
+        self._bells = attendance.bells
+        self._clock = context.clock
+        self._hungry: set[str] = set()  # pools in whose queue somebody may wait
+        self._wake = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        ready.on_free(self._on_free)
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        unlisten = [
+            self._ledger.listen(Channel.QUEUE, self._on_queue),
+            self._ledger.listen(Channel.CLAIM, self._on_claim),
+        ]
+        try:
+            while True:
+                with contained("claim-queues"):
+                    await self._refresh()
+                deadline = self._clock.monotonic() + REFRESH_SECONDS
+                while (left := deadline - self._clock.monotonic()) > 0:
+                    await self._serve_all()
+                    try:
+                        async with asyncio.timeout(left):
+                            await self._wake.wait()
+                    except TimeoutError:
+                        break
+                    self._wake.clear()
+        finally:
+            for stop in unlisten:
+                stop()
+            for task in self._tasks:
+                task.cancel()
+
+    async def _refresh(self) -> None:
+        """Read the truth now and then: what others hold, who waits, whose wait is over."""
+        try:
+            self._ready.ask()
+            live = await self._ledger.claims.live()
+            self._ready.learn(live)
+            self._attendance.note_live(live.claims)
+            for ended in await self._ledger.claims.expire_waiting(now=self._clock.now()):
+                self._bells.ring(ended.id)
+            counts = await self._ledger.claims.count_by_pool()
+            self._hungry.update(f"{count.namespace}/{count.pool}" for count in counts if count.queued)
+            show_open_claims(self._fleet.pools, counts, self._clock.now())
+        except Unavailable as error:
+            hide_open_claims()
+            self._attendance.forget()
+            log.warning("queues cannot be read", error=error.message)
+
+    async def _serve_all(self) -> None:
+        for pool_key in list(self._hungry):
+            pool = self._fleet.pool(pool_key)
+            if pool is None:
+                self._hungry.discard(pool_key)
+                continue
+            served = False
+            with contained("claim-queues", pool=pool_key):
+                served = await self._try_serve(pool)
+            if not served:
+                await self._clock.sleep(RETRY_SECONDS)  # the slot that was given back would wake us at once
+
+    async def _try_serve(self, pool: Pool) -> bool:
+        try:
+            await self._serve(pool)
+        except MooringError as error:
+            log.warning("a queue could not be served", pool=pool.key, error=error.message)
+            return False
+        return True
+
+    async def _serve(self, pool: Pool) -> None:
+        if pool.spec.separates_owners:
+            await self._serve_owners(pool)
+            return
+        while (place := self._ready.take(pool.key, _ANYONE)) is not None:
+            slot = self._handover.slot_of(pool, place)
+            try:
+                outcome = await self._bind_next(pool, slot)
+            except Unavailable:
+                self._ready.free(pool.key, place.worker.uid, place.slot)
+                raise
+            if outcome is None:
+                self._hungry.discard(pool.key)
+                self._ready.free(pool.key, place.worker.uid, place.slot)
+                return
+            if outcome.verdict is Verdict.SLOT_TAKEN or outcome.claim is None:
+                self._ready.concede(place)
+                continue
+            self._begin(pool, outcome.claim, place)
+
+    async def _serve_owners(self, pool: Pool) -> None:
+        """The first claim for which there is a worker, again and again: one that has to wait holds up nobody else."""
+        without: set[str] = set()  # owners for whom no worker is free
+        while heads := await self._heads(pool):
+            for claim in heads:
+                if claim.owner not in without and await self._bind(pool, claim):
+                    break
+                without.add(claim.owner)
+            else:
+                return
+        self._hungry.discard(pool.key)
+
+    async def _heads(self, pool: Pool) -> tuple[Claim, ...]:
+        """The first claim of each owner: of those whose clients are connected, before the others."""
+        claims, now = self._ledger.claims, self._clock.now()
+        everyone = await claims.heads(pool.namespace, pool.name, now=now)
+        absent = self._attendance.absent()
+        if not any(claim.id in absent for claim in everyone):
+            return everyone
+        present = await claims.heads(pool.namespace, pool.name, now=now, skip=absent)
+        owners = {claim.owner for claim in present}
+        return (*present, *(claim for claim in everyone if claim.owner not in owners))
+
+    async def _bind(self, pool: Pool, claim: Claim) -> bool:
+        """Bind a waiting claim to the best worker for its owner; False when there is none."""
+        while (place := self._ready.take(pool.key, claim.owner)) is not None:
+            slot = self._handover.slot_of(pool, place)
+            try:
+                outcome = await self._ledger.claims.bind(claim.id, claim.epoch, slot, now=self._clock.now())
+            except Unavailable:
+                self._ready.free(pool.key, place.worker.uid, place.slot)
+                raise
+            if outcome.verdict is Verdict.WORKER_TAKEN:
+                self._ready.concede_worker(place)
+            elif outcome.verdict is Verdict.SLOT_TAKEN:
+                self._ready.concede(place)
+            elif outcome.verdict is Verdict.DONE and outcome.claim is not None:
+                self._begin(pool, outcome.claim, place)
+                return True
+            else:  # it has ended, or another replica was faster: its owner's next claim is looked at
+                self._ready.free(pool.key, place.worker.uid, place.slot)
+                return True
+        return False
+
+    def _begin(self, pool: Pool, claim: Claim, place: Place) -> None:
+        task = asyncio.create_task(self._hand_over(pool, claim, place))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _bind_next(self, pool: Pool, slot: WorkerSlot) -> Outcome | None:
+        """Claims whose clients are connected come first; the others before a worker stays idle."""
+        claims, now = self._ledger.claims, self._clock.now()
+        if absent := self._attendance.absent():
+            outcome = await claims.bind_next(pool.namespace, pool.name, slot, now=now, skip=absent)
+            if outcome is not None:
+                return outcome
+        return await claims.bind_next(pool.namespace, pool.name, slot, now=now)
+
+    async def _hand_over(self, pool: Pool, claim: Claim, place: Place) -> None:
+        with contained("claim-queues", claim=claim.id, worker=place.worker.name):
+            try:
+                await self._handover.complete(pool, claim, place)
+            except NoWorker as none:
+                await self._requeue(none.claim)
+            except (KubeError, MintFailed) as error:
+                log.warning("a waiting claim failed", claim=claim.id, error=error.message)
+            except MooringError as error:
+                log.warning("a waiting claim is left to the invariants", claim=claim.id, error=error.message)
+        self._bells.ring(claim.id)
+
+    async def _requeue(self, claim: Claim) -> None:
+        try:
+            await self._ledger.claims.requeue(
+                claim.id,
+                claim.epoch,
+                EndCause.WORKER_LOST,
+                now=self._clock.now(),
+                reason="its worker went away",
+                wait_until=claim.wait_until,
+            )
+        except Unavailable as error:
+            log.warning("a claim could not be requeued", claim=claim.id, error=error.message)
+
+    def _on_queue(self, wake: Wake) -> None:
+        if wake.payload:
+            self._hungry.add(wake.payload)
+        self._wake.set()
+
+    def _on_claim(self, wake: Wake) -> None:
+        if wake.resync:
+            self._bells.ring_all()
+        else:
+            self._bells.ring(wake.payload)
+
+    def _on_free(self, pool_key: str) -> None:
+        if pool_key in self._hungry:
+            self._wake.set()

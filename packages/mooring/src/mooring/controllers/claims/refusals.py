@@ -1,0 +1,64 @@
+"""The errors for a claimer that gets no worker: the last state and its why, with figures."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from mooring.ledger.port import Ledger
+from mooring.ledger.records import ClaimFilter
+from mooring.model.claim import OPEN, Admission, AdmissionVerdict, Claim, LimitReached
+from mooring.model.errors import Unavailable
+from mooring.model.pool import Pool
+from mooring.model.why import Why
+from mooring.planning.explanations.claims import NAMED, explain_limit, explain_place
+
+
+class NoIdleWorker(Unavailable):
+    """Nobody is free, and the claimer does not want to wait."""
+
+    code = "no_idle_worker"
+
+
+class WaitTimedOut(Unavailable):
+    """Nobody became free in time."""
+
+    code = "wait_timed_out"
+
+
+class Refusals:
+    """Makes the errors; raising them is the desk's."""
+
+    def __init__(self, ledger: Ledger, shortage: Callable[[Pool], Why]) -> None:
+        self._ledger = ledger
+        self._shortage = shortage
+
+    def no_idle_worker(self, pool: Pool) -> NoIdleWorker:
+        """Of a claimer that does not wait."""
+        why = self._shortage(pool)
+        return NoIdleWorker(
+            f"no worker of {pool.key} is idle", fix=f"ask with 'wait', or: {why.fix}", detail=_detail(why)
+        )
+
+    def wait_timed_out(self, pool: Pool, claim: Claim, position: int | None) -> WaitTimedOut:
+        """Of a claim whose wait was over at that place in the queue."""
+        why = explain_place(claim, position, self._shortage(pool))
+        return WaitTimedOut(
+            f"no worker of {pool.key} became free in time",
+            fix=f"wait longer, or: {self._shortage(pool).fix}",
+            detail={"claim": claim.id, **_detail(why)},
+        )
+
+    async def require(self, admission: Admission, pool: Pool, owner: str) -> Claim:
+        """The claim that was admitted, or the error that says why there is none."""
+        limit = pool.spec.limits.per_owner
+        if admission.verdict is not AdmissionVerdict.LIMIT_REACHED or limit is None:
+            return admission.require()
+        which = ClaimFilter(namespace=pool.namespace, pool=pool.name, owner=owner, states=OPEN)
+        page = await self._ledger.claims.list(which, limit=NAMED)
+        why = explain_limit(pool.key, owner, limit, page.items, page.total)
+        raise LimitReached("the owner's limit is reached", fix=why.fix, detail=_detail(why))
+
+
+def _detail(why: Why) -> dict[str, Any]:
+    return {"why": msgspec.to_builtins(why)}

@@ -1,0 +1,78 @@
+"""Pools, put together: when a pool is looked at, and what runs beside its loop."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from mooring.controllers.pools.adoption import PodAdoption
+from mooring.controllers.pools.creation import WorkerCreation
+from mooring.controllers.pools.health import HealthChecks
+from mooring.controllers.pools.informer import PoolInformer
+from mooring.controllers.pools.quarantine import Quarantines
+from mooring.controllers.pools.reconciler import PoolReconciler
+from mooring.controllers.pools.snapshot import PoolSnapshots, ProtectionEnds, Silence
+from mooring.engine.context import Context
+from mooring.engine.controller import Controller
+from mooring.engine.nodes.informer import NODE, NODE_POOL
+from mooring.ledger.records import Channel, Wake
+from mooring.model.changes import is_claim_only, is_status_only
+from mooring.model.pool import Pool
+from mooring.model.worker import Worker
+from mooring.planning.pools.plan import PoolPlan, PoolSnapshot
+
+NODE_COALESCE_SECONDS = 0.2
+SOON_SECONDS = 0.05  # enough to take what belongs together in one look
+LEISURELY_SECONDS = 1.0  # nothing is to be done, only the status to be written
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What pools are given by others."""
+
+    worker_url: str  # under which workers that poll reach Mooring; empty: their templates have to say
+    idle_workers: Callable[[str], int]  # by pool key: how many nobody holds
+    protection_ends: ProtectionEnds
+    silence: Silence
+
+
+class PoolController(Controller[PoolInformer, Pool, PoolSnapshot, PoolPlan]):
+    """Watches pools and workers, checks workers' health everywhere, and keeps floors while this replica leads."""
+
+    def __init__(self, context: Context, informer: PoolInformer, health: HealthChecks, given: Surroundings) -> None:
+        self.health = health
+        self.quarantines = Quarantines(informer, context.nodes, context.clock)
+        self._idle_workers = given.idle_workers
+        self.adoption = PodAdoption(context, informer, given.worker_url)
+        creation = WorkerCreation(context, given.worker_url)
+        snapshots = PoolSnapshots(
+            context, informer, health, self.quarantines, creation, given.protection_ends, given.silence
+        )
+        super().__init__("pools", context, informer, PoolReconciler(context, informer, snapshots, creation))
+        informer.follow_pools(self._on_pool)
+        informer.follow_workers(self._on_worker)
+        context.nodes.subscribe(self._on_node)
+        health.on_verdict(lambda pool_key, _: self.look_at(pool_key))
+        context.ledger.listen(Channel.QUEUE, self._on_queue)
+
+    def _tasks(self) -> Sequence[Callable[[], Awaitable[None]]]:
+        return (self.health.run,)
+
+    def _on_change(self, _: str, key: str) -> None:
+        """Nothing: `follow_*` bring what each pool and worker was and is, which decides how soon a look is due."""
+
+    def _on_node(self, kind: str, _: str) -> None:
+        if kind in (NODE, NODE_POOL):
+            for key in self.informer.pools:
+                self.look_at(key, NODE_COALESCE_SECONDS)
+
+    def _on_pool(self, key: str, before: Pool | None, after: Pool | None) -> None:
+        self.look_at(key, LEISURELY_SECONDS if is_status_only(before, after) else 0.0)
+
+    def _on_worker(self, key: str, before: Worker | None, after: Worker | None) -> None:
+        pool = self.informer.pool(key)
+        floor_holds = pool is not None and self._idle_workers(key) >= pool.spec.warm
+        self.look_at(key, LEISURELY_SECONDS if floor_holds and is_claim_only(before, after) else SOON_SECONDS)
+
+    def _on_queue(self, wake: Wake) -> None:
+        """A claim waits: the pool may have to grow."""
+        for key in [wake.payload] if wake.payload else list(self.informer.pools):
+            self.look_at(key, SOON_SECONDS)

@@ -1,0 +1,52 @@
+"""What a worker that polls needs in its pod: where Mooring is, and a token of its own to show there."""
+
+from typing import Any
+
+from mooring.model.names import DISPATCH_AUDIENCE
+
+Body = dict[str, Any]
+
+VOLUME = "mooring-dispatch"
+TOKEN_FOLDER = "/var/run/secrets/mooring"
+TOKEN_SECONDS = 3600  # the kubelet renews it long before
+
+
+def add_dispatch_token(pod: Body, url: str) -> Body:
+    """The pod with a projected token and the address for each of its containers; what its author set stays."""
+    containers = [_with_token(container, pod, url) for container in pod.get("containers") or ()]
+    changed = {**pod, "containers": containers}
+    if any(_mounts_ours(container) for container in containers) and not _has_volume(pod):
+        changed["volumes"] = [*(pod.get("volumes") or []), _token_volume()]
+    return changed
+
+
+def _with_token(container: Body, pod: Body, url: str) -> Body:
+    env: list[Body] = list(container.get("env") or [])
+    mounts: list[Body] = list(container.get("volumeMounts") or [])
+    named = {variable.get("name") for variable in env}
+    if url and "MOORING_URL" not in named:
+        env.append({"name": "MOORING_URL", "value": url})
+    has_own_token = "MOORING_TOKEN_FILE" in named or any(_covers_folder(mount) for mount in mounts)
+    if not has_own_token and not _has_volume(pod):
+        env.append({"name": "MOORING_TOKEN_FILE", "value": f"{TOKEN_FOLDER}/token"})
+        mounts.append({"name": VOLUME, "mountPath": TOKEN_FOLDER, "readOnly": True})
+    given = {"env": env, "volumeMounts": mounts}
+    return {**container, **{field: value for field, value in given.items() if value}}
+
+
+def _token_volume() -> Body:
+    token = {"audience": DISPATCH_AUDIENCE, "path": "token", "expirationSeconds": TOKEN_SECONDS}
+    return {"name": VOLUME, "projected": {"sources": [{"serviceAccountToken": token}]}}
+
+
+def _has_volume(pod: Body) -> bool:
+    return any(volume.get("name") == VOLUME for volume in pod.get("volumes") or ())
+
+
+def _mounts_ours(container: Body) -> bool:
+    return any(mount.get("name") == VOLUME for mount in container.get("volumeMounts") or ())
+
+
+def _covers_folder(mount: Body) -> bool:
+    path = str(mount.get("mountPath", "")).rstrip("/")
+    return path == TOKEN_FOLDER or TOKEN_FOLDER.startswith(f"{path}/")

@@ -1,0 +1,102 @@
+"""The reconciler of WorkerPools: retires workers, makes workers, writes the status."""
+
+import msgspec
+
+from hawser.resources import PODS
+from mooring.controllers.accounts import delete_account
+from mooring.controllers.pools.creation import WorkerCreation
+from mooring.controllers.pools.events import PoolEvents
+from mooring.controllers.pools.informer import PoolInformer
+from mooring.controllers.pools.metrics import POOL_WORKERS, WORKERS_RETIRED
+from mooring.controllers.pools.snapshot import PoolSnapshots
+from mooring.engine.audit import DONE, Result
+from mooring.engine.context import Context
+from mooring.engine.controller import Pass, Reconciler
+from mooring.engine.guarded_delete import GuardedActs
+from mooring.engine.status_writer import Pause, StatusWriter
+from mooring.kinds.resources import WORKERPOOLS
+from mooring.model.pool import Pool, PoolStatus
+from mooring.planning.actions import WARM_FLOOR, RetireWorker
+from mooring.planning.pools.plan import PoolPlan, PoolSnapshot, plan_pool
+
+STATUS_SECONDS = 1.0
+
+PoolPass = Pass[Pool, PoolSnapshot, PoolPlan]
+
+
+class PoolReconciler(Reconciler[Pool, PoolSnapshot, PoolPlan]):
+    """Keeps every pool's floor. All it remembers may be lost at any time."""
+
+    def __init__(
+        self, context: Context, informer: PoolInformer, snapshots: PoolSnapshots, creation: WorkerCreation
+    ) -> None:
+        self._context = context
+        self._informer = informer
+        self._snapshots = snapshots
+        self._creation = creation
+        self._events = PoolEvents(context.events)
+        self._retirement = GuardedActs(WARM_FLOOR, context.auditor, context.clock)
+        self._status: StatusWriter[PoolStatus] = StatusWriter(
+            context.client, WORKERPOOLS, context.clock, context.events, pause=Pause(STATUS_SECONDS, _verdicts)
+        )
+
+    def latest(self, key: str) -> Pool | None:
+        pool = self._informer.pool(key)
+        if pool is None:
+            return None
+        status = self._status.latest(key, pool.status, self._informer.pool_version(pool))
+        return pool if status is pool.status else msgspec.structs.replace(pool, status=status)
+
+    def forget(self, key: str) -> None:
+        self._creation.forget(key)
+        self._snapshots.forget(key)
+        self._retirement.forget(key)
+        self._status.forget(key)
+        POOL_WORKERS.remove(key)
+
+    async def snapshot(self, found: Pool) -> PoolSnapshot:
+        return await self._snapshots.take(found)
+
+    def plan(self, snapshot: PoolSnapshot) -> PoolPlan:
+        return plan_pool(snapshot)
+
+    async def delete(self, current: PoolPass) -> PoolPass:
+        pool, retires = current.found, current.plan.retires
+        brakes = self._context.brakes.by_cluster_and_ledger(WARM_FLOOR, current.snapshot.ledger) if retires else ()
+
+        async def retire(act: RetireWorker) -> Result:
+            return await self._retire(pool, act)
+
+        done = await self._retirement.carry_out(pool.key, retires, brakes, retire)
+        self._events.retired(pool, done.done)
+        return current.wake(done.wake_at)
+
+    async def create(self, current: PoolPass) -> PoolPass:
+        pool = current.found
+        if current.plan.creates:
+            await self._creation.create(pool, current.plan.creates, current.snapshot.placed)
+        backoff = self._creation.backoff(pool.key)
+        return current.wake(backoff.until if backoff else None)
+
+    async def conclude(self, current: PoolPass) -> PoolPass:
+        pool, status = current.found, current.plan.status
+        for state in ("idle", "busy", "starting", "draining", "lost"):
+            POOL_WORKERS.set(getattr(status, state), pool.key, state)
+        written_at = await self._status.write(pool, pool.status, status)
+        return current.wake(current.plan.wake_at, written_at)
+
+    async def _retire(self, pool: Pool, act: RetireWorker) -> Result:
+        worker = act.worker
+        await self._context.client.delete(
+            PODS, worker.name, worker.namespace, uid=worker.uid, resource_version=worker.resource_version
+        )
+        self._creation.deleted(pool, worker)
+        WORKERS_RETIRED.labels(pool.key, act.invariant).inc()
+        if pool.spec.service_account == "PerWorker":
+            await delete_account(self._context.client, worker.namespace, worker.name)
+        return DONE
+
+
+def _verdicts(status: PoolStatus) -> list[tuple[str, str, str, int]]:
+    """What a status says apart from counts, which are written once a second."""
+    return [(one.type, one.status, one.reason, one.observed_generation) for one in status.conditions]

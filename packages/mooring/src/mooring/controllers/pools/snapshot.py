@@ -1,0 +1,141 @@
+"""What the decision about a pool looks at, frozen."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import structlog
+
+from mooring.controllers.pools.creation import WorkerCreation
+from mooring.controllers.pools.health import HealthChecks
+from mooring.controllers.pools.informer import PoolInformer
+from mooring.controllers.pools.manifests import spec_hash, worker_manifest
+from mooring.controllers.pools.quarantine import Quarantines
+from mooring.controllers.pools.roster import Roster
+from mooring.engine.context import Context
+from mooring.model.errors import Unavailable
+from mooring.model.node import Node
+from mooring.model.pool import Pool, find_problems
+from mooring.model.preflight import Preflight
+from mooring.model.silence import PoolSilence
+from mooring.planning.fit import plan_preflight
+from mooring.planning.invariants.protection import ProtectionEnd
+from mooring.planning.placement import Placed
+from mooring.planning.pools.node_claims import find_unbounded_nodes
+from mooring.planning.pools.plan import LedgerView, PoolSnapshot
+from mooring.planning.quarantine import plan_avoidance
+
+log = structlog.get_logger()
+
+ProtectionEnds = Callable[[str], tuple[ProtectionEnd, ...]]  # by pool key
+Silence = Callable[[Pool], PoolSilence]  # of its workers that poll
+
+
+@dataclass(frozen=True, slots=True)
+class _Claims:
+    """What the ledger says about a pool."""
+
+    ledger: LedgerView = field(default_factory=LedgerView)
+    held: Mapping[str, int] = field(default_factory=dict)
+    queued: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """Whether a worker finds a node at all: computed again when the pool, its placement or the nodes change."""
+
+    of: tuple[str, Placed, int]
+    found: Preflight
+
+
+class PoolSnapshots:
+    """Takes them. What it remembers only saves time."""
+
+    def __init__(
+        self,
+        context: Context,
+        informer: PoolInformer,
+        health: HealthChecks,
+        quarantines: Quarantines,
+        creation: WorkerCreation,
+        protection_ends: ProtectionEnds,
+        silence: Silence,
+    ) -> None:
+        self._context = context
+        self._informer = informer
+        self._health = health
+        self._quarantines = quarantines
+        self._creation = creation
+        self._protection_ends = protection_ends
+        self._silence = silence
+        self._fits: dict[str, _Fit] = {}
+        self._rosters: dict[str, Roster] = {}
+
+    async def take(self, pool: Pool) -> PoolSnapshot:
+        """Everything about one pool."""
+        # Pods before claims, always: a claim made in between is then seen, never missed (leaked-stamps).
+        workers = tuple(worker for worker in self._informer.workers(pool.key) if worker.pool_uid == pool.uid)
+        version = self._informer.pod_version
+        claims = await self._read_ledger(pool)
+        nodes, closed = self._context.nodes.by_name, self._quarantines.closed()
+        placed = self._context.nodes.place(pool.spec.placement, pool.namespace)
+        placed = replace(placed, avoid=plan_avoidance(closed, nodes.values(), placed))
+        unhealthy = self._health.failed_in(pool.key)
+        roster = self._rosters.setdefault(pool.key, Roster())
+        problems = find_problems(pool)
+        return PoolSnapshot(
+            now=self._context.clock.now(),
+            pool=pool,
+            spec_hash=spec_hash(pool, self._creation.worker_url),
+            workers=workers,
+            classified=roster.classify(workers, nodes, claims.held, unhealthy),
+            nodes=nodes,
+            placed=placed,
+            held=claims.held,
+            queued=claims.queued,
+            in_flight=self._creation.in_flight(pool, workers, version),
+            backoff=self._creation.backoff(pool.key),
+            quarantined={name: closed[node.uid] for name, node in nodes.items() if node.uid in closed},
+            unhealthy=unhealthy,
+            problems=problems,
+            fit=None if problems or placed.problem else self._fit(pool, placed),
+            templates=self._context.nodes.templates,
+            node_claims_known=self._context.nodes.karpenter.node_claims.complete,
+            protected=self._protected(nodes, pool),
+            ends=self._protection_ends(pool.key),
+            silence=self._silence(pool),
+            ledger=claims.ledger,
+        )
+
+    def forget(self, key: str) -> None:
+        """The pool is gone."""
+        self._fits.pop(key, None)
+        self._rosters.pop(key, None)
+
+    def _protected(self, nodes: Mapping[str, Node], pool: Pool) -> Mapping[str, int]:
+        """Protected workers of all pools on the nodes whose NodeClaim does not bound a drain; mostly there are none."""
+        asked = {one.node.name for one in find_unbounded_nodes(nodes.values(), pool.spec.protection, {})}
+        if not asked:
+            return {}
+        workers = (worker for of_pool in self._informer.worker_pools.values() for worker in of_pool.values())
+        return Counter(worker.node for worker in workers if worker.protected and worker.node in asked)
+
+    def _fit(self, pool: Pool, placed: Placed) -> Preflight:
+        nodes = self._context.nodes
+        of = (spec_hash(pool), placed, nodes.changes)
+        known = self._fits.get(pool.key)
+        if known is None or known.of != of:
+            pod = worker_manifest(
+                pool, pool.name, placed, self._context.ledger.incarnation.id, self._creation.worker_url
+            )
+            found = plan_preflight(pod, nodes.by_name.values(), templates=nodes.templates)
+            known = self._fits[pool.key] = _Fit(of, found)
+        return known.found
+
+    async def _read_ledger(self, pool: Pool) -> _Claims:
+        try:
+            found = await self._context.ledger.claims.occupancy(pool.namespace, pool.name)
+        except Unavailable as error:
+            log.warning("the ledger is away: nothing is retired", pool=pool.key, error=error.message)
+            return _Claims()
+        return _Claims(LedgerView(found.incarnation, found.armed), found.held, found.queued)

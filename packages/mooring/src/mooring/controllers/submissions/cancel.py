@@ -1,0 +1,18 @@
+"""Whether somebody asked to stop a submission."""
+
+import msgspec
+
+from mooring.kinds.views import Submission
+from mooring.model import names
+from mooring.model.submission import Cancel
+
+
+def read_cancel(view: Submission) -> Cancel | None:
+    """Whether somebody asked to stop; a text that cannot be read asks for it too."""
+    text = view.metadata.annotations.get(names.CANCEL)
+    if text is None:
+        return None
+    try:
+        return msgspec.json.decode(text, type=Cancel)
+    except msgspec.DecodeError:
+        return Cancel(reason=text[:200])

@@ -1,0 +1,221 @@
+"""What may be asked for: submit, cancel, remove, and read logs."""
+
+from typing import Any
+
+import msgspec
+
+from hawser.errors import (
+    ConnectionFailed,
+    KubeError,
+    ObjectConflict,
+    ObjectInvalid,
+    ObjectNotFound,
+    ServerFailed,
+    TooManyRequests,
+)
+from hawser.resources import PODS
+from hawser.views import Pod
+from mooring.controllers.submissions.informer import SubmissionInformer
+from mooring.controllers.submissions.manifests import submission_manifest
+from mooring.engine.context import Context
+from mooring.engine.creator import Creator, NameTaken
+from mooring.kinds.resources import SUBMISSIONS
+from mooring.kinds.views import Submission
+from mooring.model import command_checks, names
+from mooring.model.errors import Conflict, InvalidInput, NotFound, Unavailable
+from mooring.model.evidence import clean_log, clean_reason
+from mooring.model.submission import ENDED, Cancel, KeyReused, Phase, SubmissionSpec, name_for, spec_hash
+from mooring.model.submission_checks import check_submission, check_submission_name
+
+MOST_LOG_LINES = 1_000
+_LOG_BYTES = 512 * 1024
+
+
+class SubmissionCommands:
+    """The same key and spec give the same submission, however often and wherever they are sent."""
+
+    def __init__(self, context: Context, informer: SubmissionInformer) -> None:
+        self._client = context.client
+        self._informer = informer
+        self._creator = Creator(context.client, context.clock, context.entropy)
+
+    async def submit(
+        self, namespace: str, spec: SubmissionSpec, reason: str = "", name: str = ""
+    ) -> tuple[Submission, bool]:
+        """The submission, and whether it is new. A refused one that is sent again is looked at again.
+
+        Without a name it is called after its key. The reason is kept as an annotation; it is no part of what makes two
+        submissions the same.
+        """
+        _check(namespace, spec, name)
+        wanted = name or name_for(spec.key)
+        elsewhere = self._holder(namespace, spec.key, wanted)
+        if elsewhere is not None:
+            if name and _same(elsewhere, spec):
+                raise _named_otherwise(spec.key, elsewhere.metadata.name, name)
+            return await self._again(elsewhere, spec), False
+        body = submission_manifest(namespace, wanted, spec, clean_reason(reason))
+        try:
+            view, fresh = await self._creator.create(SUBMISSIONS, body, namespace, lambda found: _same(found, spec))
+        except NameTaken as taken:
+            if taken.found.terminating:
+                raise Conflict(
+                    f"the submission {taken.found.metadata.name} is being deleted", fix="submit again in a moment"
+                ) from taken
+            if isinstance(taken.found, Submission) and taken.found.spec.key != spec.key:
+                raise _name_taken(wanted, taken.found.spec.key) from taken
+            raise _reused(spec.key, taken.found.metadata.name) from taken
+        except KubeError as error:
+            raise _told(error, namespace) from error
+        return (view, True) if fresh else (await self._again(view, spec), False)
+
+    async def cancel(self, namespace: str, name: str, cancel: Cancel) -> Submission:
+        """Ask for the end; the reconciler deletes what runs, and runs the finalizer if that is asked for."""
+        view = await self._read(namespace, name)
+        if view.status.phase in ENDED:
+            raise Conflict(f"the submission {namespace}/{name} has {view.status.phase.lower()} already")
+        text = msgspec.json.encode(cancel).decode()
+        patch = {"metadata": {"uid": view.metadata.uid, "annotations": {names.CANCEL: text}}}
+        try:
+            return await self._client.merge_patch(SUBMISSIONS, view.metadata.name, patch, namespace)
+        except KubeError as error:
+            raise _told(error, namespace, name) from error
+
+    async def remove(self, namespace: str, name: str) -> Submission:
+        """Forget one that has ended, or was refused: its Jobs and their logs go with it."""
+        view = await self._read(namespace, name)
+        if view.status.phase not in (*ENDED, Phase.REFUSED):
+            raise Conflict(f"the submission {namespace}/{name} has not ended", fix="cancel it first")
+        meta = view.metadata
+        try:
+            await self._client.delete(
+                SUBMISSIONS,
+                meta.name,
+                namespace,
+                uid=meta.uid,
+                resource_version=meta.resource_version,
+                propagation="Background",
+            )
+        except ObjectNotFound:
+            return view
+        except KubeError as error:
+            raise _told(error, namespace, name) from error
+        return view
+
+    async def logs(self, namespace: str, name: str, step: str, lines: int) -> tuple[str, tuple[str, ...]]:
+        """The pod whose words they are, and its last lines, cleaned."""
+        view = await self._read(namespace, name)
+        try:
+            selector = f"{names.SUBMISSION}={view.metadata.name},{names.STEP}={step}"
+            pods = (await self._client.list(PODS, namespace, label_selector=selector)).items
+            if not pods:
+                raise NotFound(
+                    f"{name} has no pod of a step {step!r}", fix="'mooring submissions NAME' lists the steps"
+                )
+            newest = max(pods, key=_started)
+            text = await self._client.logs(
+                newest.metadata.name, namespace, container="main", tail_lines=lines, limit_bytes=_LOG_BYTES
+            )
+        except KubeError as error:
+            raise _told(error, namespace, name) from error
+        return newest.metadata.name, clean_log(text, lines)
+
+    async def _read(self, namespace: str, name: str) -> Submission:
+        try:
+            return await self._client.get(SUBMISSIONS, self._name_of(namespace, name), namespace)
+        except InvalidInput as error:
+            raise NotFound(f"there is no submission {namespace}/{name}") from error
+        except KubeError as error:
+            raise _told(error, namespace, name) from error
+
+    def _name_of(self, namespace: str, text: str) -> str:
+        """The name of a submission that is asked for by its name or by its key."""
+        if self._informer.submission(f"{namespace}/{text}") is not None:
+            return text
+        keyed = (
+            view for view in self._informer.submissions if (view.metadata.namespace, view.spec.key) == (namespace, text)
+        )
+        return next((view.metadata.name for view in keyed), text)
+
+    def _holder(self, namespace: str, key: str, name: str) -> Submission | None:
+        """A submission that has this key under another name."""
+        for view in self._informer.submissions:
+            same = (view.metadata.namespace, view.spec.key) == (namespace, key)
+            if same and view.metadata.name != name and not view.terminating:
+                return view
+        return None
+
+    async def _again(self, view: Submission, spec: SubmissionSpec) -> Submission:
+        if not _same(view, spec):
+            raise _reused(spec.key, view.metadata.name)
+        if view.status.phase != Phase.REFUSED:
+            return view
+        meta = view.metadata
+        patch: dict[str, Any] = {
+            "metadata": {"resourceVersion": meta.resource_version},
+            "status": {"phase": Phase.PENDING.value, "message": "submitted again"},
+        }
+        try:
+            return await self._client.merge_patch(SUBMISSIONS, meta.name, patch, meta.namespace, subresource="status")
+        except ObjectConflict:
+            return view  # it moved by itself
+        except KubeError as error:
+            raise _told(error, meta.namespace, meta.name) from error
+
+
+def _check(namespace: str, spec: SubmissionSpec, name: str) -> None:
+    problems = [*command_checks.check_name("namespace", namespace), *check_submission(spec)]
+    if name:
+        problems += check_submission_name(name)
+    if problems:
+        first = problems[0]
+        first.detail["problems"] = [str(problem) for problem in problems[:20]]
+        raise first
+
+
+def _same(view: Submission, spec: SubmissionSpec) -> bool:
+    return not view.defects and spec_hash(view.spec) == spec_hash(spec)
+
+
+def _reused(key: str, name: str) -> KeyReused:
+    return KeyReused(
+        f"the key {key!r} belongs to the submission {name}, which has another spec",
+        fix="use another key for other work, or the same spec for the same work",
+        detail={"key": key, "name": name},
+    )
+
+
+def _named_otherwise(key: str, name: str, wanted: str) -> KeyReused:
+    return KeyReused(
+        f"the key {key!r} belongs to the submission {name}, and metadata.name asks for {wanted!r}",
+        fix="leave out metadata.name to get that submission, or use another key",
+        detail={"key": key, "name": name},
+    )
+
+
+def _name_taken(name: str, key: str) -> Conflict:
+    return Conflict(
+        f"the name {name!r} belongs to the submission with the key {key!r}",
+        fix="use another metadata.name, or leave it out: the name then comes from spec.key",
+        detail={"key": key, "name": name},
+    )
+
+
+def _told(error: KubeError, namespace: str, name: str = "") -> Exception:
+    """What the API server said, in the words of this desk."""
+    match error:
+        case ObjectNotFound():
+            missing = f"submission {namespace}/{name}" if name else f"namespace {namespace}"
+            return NotFound(f"there is no {missing}")
+        case ObjectInvalid():
+            field = error.causes[0].field if error.causes else "spec"
+            return InvalidInput(field, "this value", error.message)
+        case ConnectionFailed() | ServerFailed() | TooManyRequests():
+            return Unavailable(f"the cluster did not answer: {error.message}", fix="send the same key again")
+        case _:
+            return error
+
+
+def _started(pod: Pod) -> str:
+    created = pod.metadata.creation_timestamp
+    return created.isoformat() if created else ""

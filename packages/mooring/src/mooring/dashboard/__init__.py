@@ -1,0 +1,4 @@
+"""The pages.
+
+Must not know: anything but the api's read models.
+"""

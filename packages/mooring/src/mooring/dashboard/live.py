@@ -1,0 +1,131 @@
+"""Live pages: each distinct view is rendered once per tick, and only changed fragments are sent to its tabs."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import msgspec
+import structlog
+
+from mooring.dashboard.inspection_views import node_fragments, worker_fragments
+from mooring.dashboard.service_views import services_fragments
+from mooring.dashboard.submission_views import submissions_fragments
+from mooring.dashboard.views import (
+    Fragments,
+    Selection,
+    audit_fragments,
+    claims_fragments,
+    fleet_fragments,
+    invariants_fragments,
+)
+from mooring.dashboard.warmup_views import warmups_fragments
+from mooring.model.errors import InvalidInput, MooringError
+from mooring.queries.events import EventHub
+from mooring.queries.readings import Readings
+
+log = structlog.get_logger()
+
+RENDERERS: dict[str, Callable[[Readings, Selection], Awaitable[Fragments]]] = {
+    "fleet": lambda of, selection: fleet_fragments(of.fleet, selection),
+    "claims": lambda of, selection: claims_fragments(of.fleet, selection),
+    "warmups": lambda of, selection: warmups_fragments(of.warmups, selection),
+    "submissions": lambda of, selection: submissions_fragments(of.submissions, selection),
+    "services": lambda of, selection: services_fragments(of.services, selection),
+    "invariants": lambda of, selection: invariants_fragments(of.fleet, selection),
+    "audit": lambda of, selection: audit_fragments(of.fleet, selection),
+    "worker": lambda of, selection: worker_fragments(of.inspection, selection),
+    "node": lambda of, selection: node_fragments(of.inspection, selection),
+}
+TAB_QUEUE = 16
+
+
+class LiveView:
+    """One view, its last rendering, and the tabs that show it."""
+
+    def __init__(self, page: str, selection: Selection, readings: Readings) -> None:
+        if page not in RENDERERS:
+            raise InvalidInput("page", page, f"one of {', '.join(RENDERERS)}")
+        self._render = RENDERERS[page]
+        self._selection = selection
+        self._readings = readings
+        self._fragments: dict[str, str] = {}
+        self.tabs: set[asyncio.Queue[bytes]] = set()
+
+    async def refresh(self) -> None:
+        """Render the view again and send the changes."""
+        fresh = dict(await self._render(self._readings, self._selection))
+        changed = {name: html for name, html in fresh.items() if self._fragments.get(name) != html}
+        gone = [name for name in self._fragments if name not in fresh]
+        boxes_moved = bool(gone) or any(name not in self._fragments for name in fresh)
+        known, self._fragments = bool(self._fragments), fresh
+        if not known:
+            return
+        if boxes_moved:
+            self._send(_event("reload", {}))
+        elif changed:
+            self._send(_event("fragments", changed))
+        else:
+            self.beat()  # something else changed; without a message the connection would look lost
+
+    async def everything(self) -> bytes:
+        """All fragments, for a new tab."""
+        if not self._fragments:
+            await self.refresh()
+        return _event("fragments", self._fragments)
+
+    def beat(self) -> None:
+        """Send a heartbeat to the tabs."""
+        self._send(_event("beat", {}))
+
+    def _send(self, message: bytes) -> None:
+        for tab in self.tabs:
+            if tab.full():
+                while not tab.empty():
+                    tab.get_nowait()
+                tab.put_nowait(_event("reload", {}))
+            else:
+                tab.put_nowait(message)
+
+
+def _event(name: str, fragments: dict[str, str]) -> bytes:
+    return b"event: %s\ndata: %s\n\n" % (name.encode(), msgspec.json.encode(fragments))
+
+
+class LiveViews:
+    """All views that are open in some tab; driven by the event hub."""
+
+    def __init__(self, hub: EventHub, readings: Readings) -> None:
+        self._hub = hub
+        self._readings = readings
+        self._views: dict[tuple[str, Selection], LiveView] = {}
+
+    async def run(self) -> None:
+        """Refresh open views, at most once a second, until cancelled.
+
+        Heartbeats refresh too, because times run out and sessions begin without a change of an object.
+        """
+        async for _ in self._hub.listen():
+            for view in list(self._views.values()):
+                try:
+                    await view.refresh()
+                except MooringError as error:
+                    log.warning("a live view could not be rendered", error=error.message)
+                except Exception:  # an object that cannot be shown must not end the control plane
+                    log.exception("a live view could not be rendered")
+
+    def watch(self, page: str, selection: Selection) -> AsyncIterator[bytes]:
+        """The messages for one tab: everything first, then changes. `InvalidInput` for a page that is not live."""
+        key = (page, selection)
+        return self._stream(key, self._views.get(key) or LiveView(page, selection, self._readings))
+
+    async def _stream(self, key: tuple[str, Selection], view: LiveView) -> AsyncIterator[bytes]:
+        view = self._views.setdefault(key, view)
+        tab: asyncio.Queue[bytes] = asyncio.Queue(TAB_QUEUE)
+        view.tabs.add(tab)
+        try:
+            yield await view.everything()
+            while True:
+                yield await tab.get()
+        finally:
+            view.tabs.discard(tab)
+            if not view.tabs:
+                self._views.pop(key, None)

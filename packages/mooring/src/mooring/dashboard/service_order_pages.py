@@ -1,0 +1,83 @@
+"""Routes of the page that deploys or updates a service: write, check, apply; and the action that deletes one."""
+
+from typing import Annotated
+from urllib.parse import quote
+
+import msgspec
+from litestar import Response, get, post
+from litestar.enums import RequestEncodingType
+from litestar.params import Body
+from litestar.response import Redirect
+from litestar.types import ControllerRouterHandler
+from msgspec import Meta
+
+from mooring.dashboard.actions import ACTOR
+from mooring.dashboard.commands import ServiceCommands
+from mooring.dashboard.responses import page_response
+from mooring.dashboard.service_order_views import EXAMPLE, OrderPage, parse_order, print_manifest
+from mooring.dashboard.views import Selection
+from mooring.model.errors import Conflict, InvalidInput, NotFound
+from mooring.queries.services import ServiceQueries
+
+_NO_REASON = "asked for on the dashboard"
+
+
+class OrderForm(msgspec.Struct):
+    """The form of an order."""
+
+    manifest: Annotated[str, Meta(max_length=200_000)] = ""
+    reason: Annotated[str, Meta(max_length=500)] = ""
+
+
+class RemovalForm(msgspec.Struct):
+    """The form of a removal: only the service that the page showed is deleted."""
+
+    uid: Annotated[str, Meta(max_length=253)] = ""
+    reason: Annotated[str, Meta(max_length=500)] = ""
+
+
+Order = Annotated[OrderForm, Body(media_type=RequestEncodingType.URL_ENCODED)]
+Removal = Annotated[RemovalForm, Body(media_type=RequestEncodingType.URL_ENCODED)]
+
+
+@get("/services/deploy", include_in_schema=False, sync_to_thread=False)
+def deploy_page(services: ServiceQueries, service: str = "") -> Response[str]:
+    """The manifest of a service to change, or an example for a new one."""
+    if not service:
+        return _show(OrderPage(EXAMPLE))
+    namespace, _, name = service.partition("/")
+    return _show(OrderPage(print_manifest(services.service(namespace, name)), service))
+
+
+@post("/actions/services/check", include_in_schema=False, status_code=200)
+async def check_order(service_commands: ServiceCommands, data: Order) -> Response[str]:
+    """What the order would change, and the answer of the preflight. Nothing is written."""
+    try:
+        order = parse_order(data.manifest)
+        ordered = await service_commands.preview(order)
+    except (InvalidInput, NotFound, Conflict) as error:
+        problems = tuple(error.detail.get("problems") or (error.message,))
+        return _show(OrderPage(data.manifest, problems=problems, fix=error.fix), status=400)
+    return _show(OrderPage(data.manifest, order.key, ordered.change))
+
+
+@post("/actions/services/apply", include_in_schema=False)
+async def apply_order(service_commands: ServiceCommands, data: Order) -> Redirect:
+    """Create or update the service."""
+    order = parse_order(data.manifest)
+    await service_commands.apply(order, actor=ACTOR, reason=data.reason or _NO_REASON)
+    return Redirect(f"/services?q={quote(order.key, safe='')}", status_code=303)
+
+
+@post("/actions/services/{namespace:str}/{name:str}/delete", include_in_schema=False)
+async def remove(namespace: str, name: str, service_commands: ServiceCommands, data: Removal) -> Redirect:
+    """Delete the service, with what it owns."""
+    await service_commands.remove(namespace, name, data.uid, actor=ACTOR, reason=data.reason or _NO_REASON)
+    return Redirect("/services", status_code=303)
+
+
+def _show(page: OrderPage, status: int = 200) -> Response[str]:
+    return page_response("deploy.html", status=status, page=page, selection=Selection(), here="services-deploy")
+
+
+SERVICE_ORDER_PAGES: list[ControllerRouterHandler] = [deploy_page, check_order, apply_order, remove]

@@ -1,0 +1,28 @@
+"""Whether this replica may act now."""
+
+from collections.abc import Sequence
+
+from mooring.engine.informer import Informer
+from mooring.engine.leader import Leadership
+from mooring.engine.switches import Switches
+
+
+class Gate:
+    """Open on the replica that leads, once the kill switches and the caches that every controller needs were read."""
+
+    def __init__(self, leadership: Leadership, switches: Switches, informers: Sequence[Informer]) -> None:
+        self._leadership = leadership
+        self._switches = switches
+        self._informers = tuple(informers)
+
+    def leads(self) -> bool:
+        """No invariant may act before it is known whether somebody has switched it off."""
+        return self._switches.known and self._leadership.leading
+
+    def may_act(self) -> bool:
+        """Whether it leads and the caches were read to their last page."""
+        return self.leads() and self.synced
+
+    @property
+    def synced(self) -> bool:
+        return all(informer.synced for informer in self._informers)

@@ -1,0 +1,161 @@
+"""Which replica acts: the live one with the oldest epoch. Workers belong to the leader, not to a named replica.
+
+Leadership alone does not fence the writes of a paused predecessor. Before its first act a new leader therefore ends the
+epoch of every silent replica, and the ledger refuses what such a replica still tries. A replica that beats again is
+not deposed.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import structlog
+
+from hawser.clock import Clock
+from mooring.engine.containment import contained
+from mooring.ledger.port import Ledger
+from mooring.ledger.records import InvariantCheck, Replica
+from mooring.model.audit import AuditEntry, AuditOutcome, Subject
+from mooring.model.errors import Unavailable
+from mooring.model.timeouts import Timeouts
+
+log = structlog.get_logger()
+
+ADOPTED = "adopted"
+RECORD_SECONDS = 30.0
+
+
+def plan_leader(replicas: Iterable[Replica], silent_seconds: Mapping[str, float], dead_seconds: float) -> str:
+    """The id of the replica that should act; empty when none is alive."""
+    alive = [r for r in replicas if r.left_at is None and silent_seconds.get(r.id, 0.0) < dead_seconds]
+    return min(alive, key=lambda replica: replica.epoch).id if alive else ""
+
+
+def find_dead(
+    replicas: Iterable[Replica], silent_seconds: Mapping[str, float], dead_seconds: float, epoch: int
+) -> list[Replica]:
+    """Replicas that came before `epoch`, fell silent, and were not deposed yet: what they led is nobody's."""
+    return [
+        replica
+        for replica in replicas
+        if replica.left_at is None and replica.epoch < epoch and silent_seconds.get(replica.id, 0.0) >= dead_seconds
+    ]
+
+
+class Leadership:
+    """This replica's place among the others, judged by beats and the monotonic clock, never by wall clocks."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        clock: Clock,
+        timeouts: Timeouts,
+        replica_id: str,
+        address: str,
+        version: str,
+        is_paused: Callable[[str], str],
+    ) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._timeouts = timeouts
+        self._address = address
+        self._version = version
+        self._is_paused = is_paused
+        self.replica_id = replica_id
+        self.epoch = 0
+        self.leader_id = ""
+        self._beaten_at = float("-inf")
+        self._recorded_at = float("-inf")
+        self._last_beats: dict[str, tuple[int, float]] = {}
+
+    @property
+    def leading(self) -> bool:
+        """Whether this replica may act now. A process that was paused beyond its heartbeat may not."""
+        alive = self._clock.monotonic() - self._beaten_at < self._timeouts.replica_dead
+        return alive and self.leader_id == self.replica_id
+
+    @property
+    def term(self) -> int:
+        """The epoch under which this replica leads; 0, which no replica ever has, while it does not."""
+        return self.epoch if self.leading else 0
+
+    async def run(self) -> None:
+        """Beat until cancelled."""
+        while True:
+            with contained("leadership"):
+                try:
+                    await self.beat()
+                except Unavailable as error:
+                    log.warning("heartbeat failed", error=error.message)
+            await self._clock.sleep(self._timeouts.replica_heartbeat)
+
+    async def beat(self) -> None:
+        """One heartbeat and one look at the others."""
+        started = self._clock.monotonic()
+        overdue = started - self._beaten_at >= self._timeouts.replica_dead
+        alive = not overdue and await self._ledger.replicas.heartbeat(
+            self.replica_id, self.epoch, now=self._clock.now()
+        )
+        if not alive:
+            replica = await self._ledger.replicas.register(
+                self.replica_id, address=self._address, version=self._version, now=self._clock.now()
+            )
+            self.epoch = replica.epoch
+        self._beaten_at = started
+        await self._look(started)
+
+    async def _look(self, now: float) -> None:
+        replicas = await self._ledger.replicas.all()
+        for replica in replicas:
+            beats, _ = self._last_beats.get(replica.id, (-1, now))
+            if replica.beats != beats:
+                self._last_beats[replica.id] = (replica.beats, now)
+        silent = {replica_id: now - seen for replica_id, (_, seen) in self._last_beats.items()}
+        leader = plan_leader(replicas, silent, self._timeouts.replica_dead)
+        if leader == self.replica_id:
+            dead = find_dead(replicas, silent, self._timeouts.replica_dead, self.epoch)
+            if not await self._adopt(dead, silent, now):
+                leader = ""
+        if leader != self.leader_id:
+            log.info("leader changed", leader=leader, me=self.replica_id, epoch=self.epoch)
+        self.leader_id = leader
+
+    async def _adopt(self, dead: Sequence[Replica], silent: Mapping[str, float], now: float) -> bool:
+        """Take over from the dead; True when none of them can act any more."""
+        adopted = [] if self._is_paused(ADOPTED) else [replica for replica in dead if await self._depose(replica)]
+        if dead or now - self._recorded_at >= RECORD_SECONDS:
+            self._recorded_at = now
+            check = InvariantCheck(
+                id=ADOPTED,
+                at=self._clock.now(),
+                broken=len(dead) - len(adopted),
+                found=len(adopted),
+                healed=tuple(silent[replica.id] for replica in adopted),
+                evidence={"replica": dead[0].id, "epoch": dead[0].epoch} if dead else None,
+            )
+            await self._ledger.invariants.record([check])
+        return len(adopted) == len(dead)
+
+    async def _depose(self, replica: Replica) -> bool:
+        entry = AuditEntry(
+            id=f"adopt/{replica.id}/{replica.epoch}/{self.epoch}",
+            at=self._clock.now(),
+            actor=f"replica/{self.replica_id}",
+            replica=self.replica_id,
+            action="adopt",
+            subject=Subject("Replica", "", replica.id, str(replica.epoch)),
+            reason=f"it has been silent for longer than {self._timeouts.replica_dead:g} s",
+            evidence={"epoch": self.epoch, "beats": replica.beats},
+        )
+        await self._ledger.audit.begin(entry)
+        gone = await self._ledger.replicas.depose(replica.id, replica.epoch, beats=replica.beats, now=self._clock.now())
+        outcome = AuditOutcome.DONE if gone else AuditOutcome.SKIPPED
+        await self._ledger.audit.complete(entry.id, outcome, now=self._clock.now())
+        if gone:
+            log.warning("took over from a silent replica", replica=replica.id, epoch=replica.epoch)
+        return gone
+
+    async def leave(self) -> None:
+        """Let the others take over at once."""
+        try:
+            await self._ledger.replicas.leave(self.replica_id, self.epoch, now=self._clock.now())
+        except Unavailable as error:
+            log.warning("could not leave", error=error.message)

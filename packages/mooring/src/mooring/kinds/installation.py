@@ -1,0 +1,33 @@
+"""Installation of Mooring's own kinds in a cluster."""
+
+from hawser.client import KubeClient
+from hawser.clock import Clock
+from hawser.resources import CRDS
+from mooring.kinds import load_crds
+from mooring.model.errors import Unavailable
+
+FIELD_MANAGER = "mooring-install"
+_WAIT_SECONDS = 30.0
+_POLL_SECONDS = 0.2
+
+
+async def install_crds(client: KubeClient, clock: Clock) -> None:
+    """Apply all four definitions, and wait until the cluster serves them."""
+    names = []
+    for crd in load_crds():
+        await client.apply(CRDS, crd, field_manager=FIELD_MANAGER, force=True)
+        names.append(crd["metadata"]["name"])
+    deadline = clock.monotonic() + _WAIT_SECONDS
+    for name in names:
+        while not await _established(client, name):
+            if clock.monotonic() > deadline:
+                raise Unavailable(
+                    f"the cluster does not serve {name} after {_WAIT_SECONDS:.0f} s", fix=f"kubectl describe crd {name}"
+                )
+            await clock.sleep(_POLL_SECONDS)
+
+
+async def _established(client: KubeClient, name: str) -> bool:
+    crd = await client.get(CRDS.raw(), name)
+    conditions = (crd.get("status") or {}).get("conditions") or ()
+    return any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions)

@@ -1,0 +1,106 @@
+"""The admission policy that keeps Mooring's labels and annotations to Mooring's account.
+
+Kubernetes' own controllers copy labels from templates to pods. They may do so with any mark that no worker carries:
+a worker is only ever created by Mooring itself.
+"""
+
+from typing import Any
+
+from mooring.model import names
+
+Body = dict[str, Any]
+
+NAME = "mooring-marks"
+ACCOUNT = "mooring"
+_API = "admissionregistration.k8s.io/v1"
+_WRITES = ["CREATE", "UPDATE"]
+_POD_PARTS = ["pods", "pods/status", "pods/resize", "pods/ephemeralcontainers", "pods/binding"]
+_WORKER_MARKS = (
+    names.POOL,
+    names.WORKER,
+    names.OWNER,
+    names.BUSY,
+    names.CLAIM,
+    names.EPOCH,
+    names.STAMPED_AT,
+    names.SEAL,
+    names.TENANT,
+    names.TENANT_SINCE,
+    names.LEDGER,
+    names.SPEC_HASH,
+    names.PLACEMENT,
+    names.AVOIDS,
+    names.ADOPTED,
+    names.UNPROVEN,
+)
+_MESSAGE = f"labels and annotations under {names.OWN_PREFIX} are reserved to Mooring"
+
+
+def marks_policy(namespace: str) -> list[Body]:
+    """The policy and its binding, for a Mooring in this namespace."""
+    spec: Body = {
+        "failurePolicy": "Fail",
+        "matchConstraints": {
+            "resourceRules": [
+                _rule("", [*_POD_PARTS, "serviceaccounts"]),
+                _rule("batch", ["jobs", "jobs/status"]),
+            ]
+        },
+        "matchConditions": [
+            {
+                "name": "somebody-else",
+                "expression": f"request.userInfo.username != 'system:serviceaccount:{namespace}:{ACCOUNT}'",
+            }
+        ],
+        "variables": _variables(),
+        "validations": [
+            _validation("variables.labels", "variables.oldLabels"),
+            _validation("variables.annotations", "variables.oldAnnotations"),
+            _validation("variables.templateLabels", "variables.oldTemplateLabels"),
+            _validation("variables.templateAnnotations", "variables.oldTemplateAnnotations"),
+        ],
+    }
+    binding = {"policyName": NAME, "validationActions": ["Deny"]}
+    return [
+        {"apiVersion": _API, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": NAME}, "spec": spec},
+        {"apiVersion": _API, "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": NAME}, "spec": binding},
+    ]
+
+
+def _rule(group: str, resources: list[str]) -> Body:
+    return {"apiGroups": [group], "apiVersions": ["*"], "operations": _WRITES, "resources": resources}
+
+
+def _variables() -> list[Body]:
+    found = {
+        "controller": "request.userInfo.username == 'system:kube-controller-manager' ||"
+        " (has(request.userInfo.groups) && 'system:serviceaccounts:kube-system' in request.userInfo.groups)",
+        "workerMarks": str(list(_WORKER_MARKS)),
+    }
+    for old, holder in (("", "object"), ("old", "oldObject")):
+        for field in ("labels", "annotations"):
+            there = f"{holder} != null && has({holder}.metadata.{field})"
+            found[_name(old, field)] = f"{there} ? {holder}.metadata.{field} : {{}}"
+            template = f"{holder}.spec.template"
+            there = (
+                f"request.resource.resource == 'jobs' && {holder} != null && has({template}.metadata)"
+                f" && has({template}.metadata.{field})"
+            )
+            found[_name(old, f"template{field.title()}")] = f"{there} ? {template}.metadata.{field} : {{}}"
+    return [{"name": name, "expression": expression} for name, expression in found.items()]
+
+
+def _name(old: str, field: str) -> str:
+    return f"{old}{field[0].upper()}{field[1:]}" if old else field
+
+
+def _validation(new: str, old: str) -> Body:
+    """Marks stay as they are; a controller may add such that no worker carries."""
+    ours = f"startsWith('{names.OWN_PREFIX}')"
+    copied = "request.operation == 'CREATE' && variables.controller && !(key in variables.workerMarks)"
+    kept = f"{new}.all(key, !key.{ours} || (key in {old} && {old}[key] == {new}[key]) || ({copied}))"
+    return {
+        "expression": f"{kept} && {old}.all(key, !key.{ours} || key in {new})",
+        "message": _MESSAGE,
+        "reason": "Forbidden",
+    }

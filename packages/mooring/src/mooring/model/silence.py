@@ -1,0 +1,17 @@
+"""Silence of idle workers that poll."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSilence:
+    """Which idle workers of a pool have stopped to poll."""
+
+    # seconds without a word, by pod uid, of those that get no sessions; counted only while others were heard
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    unheard: Mapping[str, float] = field(default_factory=dict)  # the same, counted in any case
+    doubt: str = ""  # why silence proves nothing; empty if it does
+
+
+NO_SILENCE = PoolSilence()

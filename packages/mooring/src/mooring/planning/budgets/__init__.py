@@ -1,0 +1,4 @@
+"""Decisions about the disruption budget of a pool.
+
+Must not know: how budgets are written.
+"""

@@ -1,0 +1,72 @@
+"""The conditions of a pool."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from mooring.model.why import Condition, merge_conditions
+from mooring.model.worker import ClassifiedWorker, WorkerState
+from mooring.planning.actions import Reason
+from mooring.planning.pools.protection_bound import compute_bound
+from mooring.planning.pools.returned import is_returned
+from mooring.planning.workers import SILENT
+
+if TYPE_CHECKING:
+    from mooring.planning.pools.plan import PoolSnapshot
+
+
+def compute_conditions(
+    snapshot: PoolSnapshot, workers: Sequence[ClassifiedWorker], reasons: Sequence[Reason]
+) -> tuple[Condition, ...]:
+    """Valid, Ready, Schedulable and ProtectionBounded. Transition times are kept while a status does not change."""
+    fresh = (
+        _valid(snapshot),
+        _ready(snapshot, workers, reasons),
+        _schedulable(snapshot, workers),
+        compute_bound(snapshot, workers),
+    )
+    now = snapshot.now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return merge_conditions(snapshot.pool.status.conditions, fresh, now)
+
+
+def _valid(snapshot: PoolSnapshot) -> Condition:
+    generation = snapshot.pool.generation
+    if snapshot.problems:
+        return Condition("Valid", "False", "InvalidSpec", "; ".join(snapshot.problems), observed_generation=generation)
+    return Condition("Valid", "True", "Accepted", "the spec is valid", observed_generation=generation)
+
+
+def _ready(snapshot: PoolSnapshot, workers: Sequence[ClassifiedWorker], reasons: Sequence[Reason]) -> Condition:
+    generation, warm = snapshot.pool.generation, snapshot.pool.spec.warm
+    counts = Counter(item.state for item in workers)
+    silent = sum(item.why.code == SILENT for item in workers)
+    away = sum(item.why.code == SILENT or is_returned(snapshot.pool.spec, item) for item in workers)
+    idle, starting = counts[WorkerState.IDLE] - away, counts[WorkerState.STARTING]
+    if idle >= warm:
+        return Condition("Ready", "True", "FloorHeld", f"at least {warm} idle", observed_generation=generation)
+    waits = sorted({item.why.message for item in workers if item.why.code in ("waiting", "unschedulable")})
+    waits = [*([f"{silent} have stopped to poll"] if silent else []), *waits]
+    text = [reason.message for reason in reasons] + waits[:3]
+    because = f": {'; '.join(text)}" if text else ""
+    message = f"{idle} of {warm} idle, {starting} starting{because}"
+    code = "".join(part.capitalize() for part in reasons[0].code.split("_")) if reasons else "Starting"
+    return Condition("Ready", "False", code, message, observed_generation=generation)
+
+
+def _schedulable(snapshot: PoolSnapshot, workers: Sequence[ClassifiedWorker]) -> Condition:
+    generation = snapshot.pool.generation
+    if snapshot.placed.problem:
+        message = f"{snapshot.placed.problem}; {snapshot.placed.fix}"
+        return Condition("Schedulable", "False", "NoPlacement", message, observed_generation=generation)
+    fit = snapshot.fit
+    advice = f" Fix: {fit.fix}" if fit is not None and fit.hopeless else ""
+    held = [item for item in workers if item.why.code == "unschedulable"]
+    if held:
+        message = f"{len(held)} worker(s) held Pending: {held[0].why.message}{advice}"
+        return Condition("Schedulable", "False", "Unschedulable", message, observed_generation=generation)
+    if fit is not None and advice:
+        message = f"{fit.sentence}{advice}"
+        return Condition("Schedulable", "False", "NoNodeFits", message, observed_generation=generation)
+    return Condition("Schedulable", "True", "Scheduled", "no worker waits for a node", observed_generation=generation)

@@ -1,0 +1,288 @@
+"""`mooring doctor`: reads what an operator would look at, all at once, each part for itself and bounded in time.
+
+A part that cannot be read is one line that says `unknown` and why; every other line is still there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from hawser import views
+from hawser.errors import NotPermitted, NotServed, ObjectNotFound
+from hawser.resources import BUDGETS, CRDS, SECRETS, Resource
+from mooring.kinds import load_crds
+from mooring.kinds.budgets import budget_from_view
+from mooring.kinds.resources import MANAGEDSERVICES, WARMUPS
+from mooring.model import names
+from mooring.model.doctor_report import Check, CheckStatus, DoctorReport
+from mooring.model.errors import MooringError
+from mooring.model.explanation import Explanation
+from mooring.model.permissions import CLUSTER_RULES, OPTIONAL
+from mooring.planning import doctor as judge
+from mooring.planning.actions import WARM_FLOOR
+from mooring.planning.budgets.plan import find_abandoned_budgets
+from mooring.planning.mint_keys import KeyState, find_key, judge_mint_key, name_subject
+from mooring.planning.sick_pools import SickPool, find_sick_pools, judge_sick_pool
+from mooring.queries.fleet import FleetQueries
+
+if TYPE_CHECKING:
+    from hawser.clock import Clock
+    from hawser.reflector import Reflector
+    from mooring.controllers.pools.informer import PoolInformer
+    from mooring.controllers.pools.quarantine import Quarantines
+    from mooring.engine.context import Context
+    from mooring.engine.leader import Leadership
+    from mooring.model.pool import Pool, SecretKey
+
+log = structlog.get_logger()
+
+LIMIT_SECONDS = 5.0
+_REVIEWS_AT_ONCE = 16
+_SELF_REVIEWS = Resource(
+    "authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", False, views.PartialObject
+)
+_MOST_EXPLAINED = 20  # sick pools whose worst worker is asked for its log
+_ORDER = (CheckStatus.FAIL, CheckStatus.WARN, CheckStatus.UNKNOWN, CheckStatus.OK)
+
+Look = Callable[[], Awaitable[Iterable[Check]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What the doctor checks."""
+
+    context: Context
+    pools: PoolInformer
+    reading: FleetQueries
+    quarantines: Quarantines
+    leadership: Leadership
+    reflectors: Callable[[], Mapping[str, Reflector[Any]]]
+    explain: Callable[[str, str], Awaitable[Explanation]]  # a pod by namespace and name
+
+
+class Doctor:
+    """Looks when asked, and changes nothing."""
+
+    def __init__(self, examined: Examined, clock: Clock) -> None:
+        self._examined = examined
+        self._clock = clock
+        self._crds = load_crds()
+
+    async def examine(self) -> DoctorReport:
+        """Every line, what fails first."""
+        began = self._clock.monotonic()
+        looks: dict[str, Look] = {
+            "api": self._api,
+            "permissions": self._permissions,
+            **{f"crd/{crd['metadata']['name']}": self._crd_look(crd) for crd in self._crds},
+            "ledger": self._ledger,
+            "clock/ledger": self._ledger_clock,
+            "leader": self._leader,
+            "caches": self._caches,
+            "invariants": self._invariants,
+            "pools": self._pools,
+            "mints": self._mints,
+            "workers": self._sick_pools,
+            "quarantine": self._quarantine,
+            "leftovers": self._leftovers,
+            "budgets": self._budgets,
+            "services": lambda: self._phases("service", MANAGEDSERVICES),
+            "warmups": lambda: self._phases("warmup", WARMUPS),
+        }
+        found = await asyncio.gather(*(self._isolated(check_id, look) for check_id, look in looks.items()))
+        checks = sorted((check for part in found for check in part), key=lambda check: _ORDER.index(check.status))
+        return DoctorReport(tuple(checks), self._clock.now(), round(self._clock.monotonic() - began, 3))
+
+    async def _isolated(self, check_id: str, look: Look) -> tuple[Check, ...]:
+        try:
+            async with asyncio.timeout(LIMIT_SECONDS):
+                return tuple(await look())
+        except TimeoutError:
+            message = f"no answer within {LIMIT_SECONDS:.0f} s"
+            return (Check(check_id, CheckStatus.UNKNOWN, message, fix="look at the api and ledger lines"),)
+        except NotPermitted as refused:
+            return (Check(check_id, CheckStatus.UNKNOWN, f"may not be read: {refused.message}", fix=refused.fix),)
+        except MooringError as error:
+            status = CheckStatus.FAIL if check_id in ("api", "ledger") else CheckStatus.UNKNOWN
+            return (Check(check_id, status, f"cannot be read: {error.message}", fix=error.fix),)
+        except Exception as error:
+            log.exception("a check failed", check=check_id)
+            return (Check(check_id, CheckStatus.UNKNOWN, f"the check itself failed: {error!r}"),)
+
+    # -- the cluster
+
+    async def _api(self) -> Iterable[Check]:
+        began = self._clock.monotonic()
+        version = await self._examined.context.client.version()
+        seconds = round(self._clock.monotonic() - began, 3)
+        skew = (version.time - self._clock.now()).total_seconds() if version.time else None
+        if skew is not None and -1.5 < skew < 0.5:
+            skew = 0.0  # the server's answer carries whole seconds only
+        evidence = {"version": version.name, "seconds": seconds}
+        return (
+            Check("api", CheckStatus.OK, f"the API server answers: {version.name}", evidence),
+            judge.judge_clock("API server", skew),
+        )
+
+    async def _permissions(self) -> Iterable[Check]:
+        turn = asyncio.Semaphore(_REVIEWS_AT_ONCE)
+
+        async def ask(group: str, target: str, verb: str) -> judge.Permission:
+            plural, _, subresource = target.partition("/")
+            resource = Resource(group, "v1", plural, "", True, views.PartialObject)
+            async with turn:
+                answer = await self._examined.context.client.can_i(verb, resource, subresource=subresource)
+            return judge.Permission(group, target, verb, answer.allowed, target in OPTIONAL)
+
+        asked = [
+            ask(group, target, verb)
+            for rule in CLUSTER_RULES
+            for group in rule["apiGroups"]
+            for target in rule["resources"]
+            for verb in rule["verbs"]
+        ]
+        return judge.judge_permissions(await asyncio.gather(*asked))
+
+    def _crd_look(self, wanted: dict[str, Any]) -> Look:
+        async def look() -> Iterable[Check]:
+            try:
+                found = await self._examined.context.client.get(CRDS.raw(), wanted["metadata"]["name"])
+            except ObjectNotFound:
+                return (judge.judge_crd(wanted, None),)
+            return (judge.judge_crd(wanted, found),)
+
+        return look
+
+    # -- the ledger and the replicas
+
+    async def _ledger(self) -> Iterable[Check]:
+        seen = await self._examined.context.ledger.meta.incarnation()
+        return (judge.judge_ledger(seen.id, seen.armed, seen.cause.value),)
+
+    async def _ledger_clock(self) -> Iterable[Check]:
+        asked = self._clock.now()
+        there = await self._examined.context.ledger.meta.time()
+        midway = asked + (self._clock.now() - asked) / 2
+        return (judge.judge_clock("ledger", (there - midway).total_seconds()),)
+
+    async def _leader(self) -> Iterable[Check]:
+        leadership = self._examined.leadership
+        return (judge.judge_leader(leadership.leader_id, leadership.leading),)
+
+    async def _caches(self) -> Iterable[Check]:
+        checks = []
+        for name, reflector in self._examined.reflectors().items():
+            health = reflector.health
+            age = health.last_event_age_seconds
+            state = judge.CacheState(
+                name,
+                health.synced,
+                health.fresh,
+                len(reflector.cache),
+                None if age is None else round(age, 1),
+                health.last_error,
+            )
+            checks.append(judge.judge_cache(state))
+        return checks
+
+    # -- what we keep
+
+    async def _invariants(self) -> Iterable[Check]:
+        pools, now = self._examined.pools.pools.values(), self._clock.now()
+        return [
+            judge.judge_invariant(
+                judge.InvariantStatus(
+                    rule.id,
+                    rule.rule,
+                    rule.state,
+                    rule.enforced,
+                    rule.broken,
+                    rule.paused_by,
+                    rule.evidence or {},
+                    judge.floor_broken_seconds(pools, now) if rule.id == WARM_FLOOR else None,
+                    rule.why.fix,
+                )
+            )
+            for rule in self._examined.reading.invariants()
+        ]
+
+    async def _pools(self) -> Iterable[Check]:
+        pools = tuple(self._examined.pools.pools.values())
+        return (*judge.judge_pools(pools), *judge.judge_protection(pools))
+
+    async def _mints(self) -> Iterable[Check]:
+        pools = self._examined.pools.pools.values()
+        keys = [(pool, find_key(pool.spec.mint.auth)) for pool in pools if pool.spec.mint is not None]
+        subject = await self._subject() if keys else ""
+        return [
+            judge_mint_key(pool, key, await self._mint_key(pool, key), subject) for pool, key in keys if key is not None
+        ]
+
+    async def _subject(self) -> str:
+        """Who Mooring is for the cluster."""
+        wanted = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+        answer = await self._examined.context.client.create(_SELF_REVIEWS.raw(), wanted)
+        return name_subject(str(answer["status"]["userInfo"]["username"]))
+
+    async def _mint_key(self, pool: Pool, key: SecretKey) -> KeyState:
+        try:
+            found = await self._examined.context.client.get(SECRETS.raw(), key.secret_name, pool.namespace)
+        except ObjectNotFound:
+            return KeyState.NO_SECRET
+        except NotPermitted:
+            return KeyState.FORBIDDEN
+        return KeyState.PRESENT if (found.get("data") or {}).get(key.key) else KeyState.NO_KEY
+
+    async def _sick_pools(self) -> Iterable[Check]:
+        fleet = self._examined.pools
+        workers = {key: tuple(of_pool.values()) for key, of_pool in fleet.worker_pools.items()}
+        sick = find_sick_pools(fleet.pools.values(), workers, self._clock.now())
+        if not sick:
+            return (Check("workers", CheckStatus.OK, "no pool has workers that keep failing"),)
+        return await asyncio.gather(*(self._sick_pool(each, n < _MOST_EXPLAINED) for n, each in enumerate(sick)))
+
+    async def _sick_pool(self, sick: SickPool, explained: bool) -> Check:
+        """With the words of its worst worker; what cannot be read is said in the same line."""
+        if not explained:
+            return judge_sick_pool(sick, None)
+        try:
+            async with asyncio.timeout(LIMIT_SECONDS / 2):
+                return judge_sick_pool(sick, await self._examined.explain(sick.worst.namespace, sick.worst.name))
+        except TimeoutError:
+            return judge_sick_pool(sick, None, "no answer in time")
+        except MooringError as error:
+            return judge_sick_pool(sick, None, error.message)
+
+    async def _quarantine(self) -> Iterable[Check]:
+        closed = self._examined.quarantines.closed()
+        nodes = self._examined.context.nodes.by_name.values()
+        return (judge.judge_quarantine({node.name: closed[node.uid] for node in nodes if node.uid in closed}),)
+
+    async def _leftovers(self) -> Iterable[Check]:
+        fleet, now = self._examined.pools, self._clock.now()
+        workers = [worker for of_pool in fleet.worker_pools.values() for worker in of_pool.values()]
+        accounts = [
+            judge.Account(one.metadata.namespace, one.metadata.name, one.metadata.creation_timestamp)
+            for one in fleet.accounts
+        ]
+        uids = frozenset(pool.uid for pool in fleet.pools.values())
+        everyone = [*workers, *fleet.strangers]
+        return (judge.judge_finalizers(workers, now), judge.judge_leftovers(everyone, accounts, uids, now))
+
+    async def _budgets(self) -> Iterable[Check]:
+        listing = await self._examined.context.client.list(BUDGETS, label_selector=names.POOL)
+        budgets = [budget_from_view(one) for one in listing.items]
+        ledger = self._examined.context.ledger.incarnation.id
+        return (judge.judge_budgets(find_abandoned_budgets(budgets, self._examined.pools.pools, ledger)),)
+
+    async def _phases(self, noun: str, resource: Resource[Any]) -> Iterable[Check]:
+        try:
+            listing = await self._examined.context.client.list(resource.raw())
+        except NotServed as absent:
+            return (Check(f"{noun}s", CheckStatus.FAIL, "the cluster does not know this kind", fix=absent.fix),)
+        return judge.judge_phases(noun, listing.items, self._clock.now())

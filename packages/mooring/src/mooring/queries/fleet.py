@@ -1,0 +1,283 @@
+"""Pools, workers and nodes as people and programs see them: plain structs of the contract."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mooring.model.claim import Claim
+from mooring.model.errors import NotFound, Unavailable
+from mooring.model.health import WorkerHealth
+from mooring.model.node import Node, Quarantine
+from mooring.model.pool import Pool, PoolSpec, PoolStatus
+from mooring.model.suggestions import suggest
+from mooring.model.why import Why
+from mooring.model.worker import ClassifiedWorker, Worker, WorkerState
+from mooring.planning.explanations.nodes import HeldWorker, explain_node
+from mooring.planning.workers import classify_worker
+from mooring.queries.invariants import InvariantQueries, InvariantReading
+from mooring.queries.pools import PoolStandings
+
+if TYPE_CHECKING:
+    from mooring.controllers.pools.health import HealthChecks
+    from mooring.controllers.pools.informer import PoolInformer
+    from mooring.controllers.pools.quarantine import Quarantines
+    from mooring.engine.nodes.informer import NodeInformer
+    from mooring.ledger.port import Ledger
+    from mooring.ledger.records import AuditFilter, AuditPage, ClaimFilter, ClaimPage
+
+
+class PoolReading(msgspec.Struct, frozen=True, rename="camel"):
+    """A pool of the contract."""
+
+    namespace: str
+    name: str
+    spec: PoolSpec
+    status: PoolStatus
+    generation: int
+    terminating: bool
+    why: Why
+
+
+class WorkerReading(msgspec.Struct, frozen=True, rename="camel"):
+    """A worker of the contract."""
+
+    namespace: str
+    name: str
+    uid: str
+    pool: str
+    node: str
+    state: str
+    reason: str
+    owner: str
+    claims: tuple[str, ...]
+    protected_until: datetime | None
+    address: str
+    why: Why
+    since: datetime | None
+    created_at: datetime
+    restarts: int
+    protected: bool
+    health: str = ""  # empty: not checked
+
+
+class NodeReading(msgspec.Struct, frozen=True, rename="camel"):
+    """A node and how many workers of each state it holds."""
+
+    name: str
+    uid: str
+    ready: bool
+    schedulable: bool
+    draining: str
+    system: bool
+    taints: tuple[str, ...]
+    labels: dict[str, str]
+    created_at: datetime | None
+    quarantine: Quarantine | None
+    workers: dict[str, int]
+    why: Why
+    busy: int = (
+        0  # workers with a live claim or a stamp, whatever their state: a draining one may still serve a session
+    )
+
+
+class FleetQueries:
+    """Answers questions from caches and the ledger; changes nothing."""
+
+    def __init__(
+        self,
+        pools: PoolInformer,
+        nodes: NodeInformer,
+        ledger: Ledger,
+        health: HealthChecks,
+        quarantines: Quarantines,
+        standings: PoolStandings,
+        invariants: InvariantQueries,
+    ) -> None:
+        self._fleet = pools
+        self._nodes = nodes
+        self._health = health
+        self._quarantines = quarantines
+        self._ledger = ledger
+        self._standings = standings
+        self._invariants = invariants
+
+    def pools(self) -> list[PoolReading]:
+        """All pools, by namespace and name."""
+        return [self._read_pool(pool) for _, pool in sorted(self._fleet.pools.items())]
+
+    def pool(self, namespace: str, name: str) -> PoolReading:
+        """One pool, or `NotFound`."""
+        pool = self._fleet.pool(f"{namespace}/{name}")
+        if pool is None:
+            key = f"{namespace}/{name}"
+            raise NotFound(f"there is no pool {key}", fix=suggest(key, self._fleet.pools, "pools"))
+        return self._read_pool(pool)
+
+    def _read_pool(self, pool: Pool) -> PoolReading:
+        return PoolReading(
+            namespace=pool.namespace,
+            name=pool.name,
+            spec=pool.spec,
+            status=pool.status,
+            generation=pool.generation,
+            terminating=pool.terminating,
+            why=self._standings.of(pool),
+        )
+
+    async def workers(
+        self, namespace: str = "", pool: str = "", node: str = "", state: str = ""
+    ) -> list[WorkerReading]:
+        """Workers, classified; without the ledger they are shown by their stamps alone."""
+        chosen = [
+            worker
+            for key, workers in sorted(self._fleet.worker_pools.items())
+            if namespace in ("", key.partition("/")[0]) and pool in ("", key.partition("/")[2])
+            for worker in sorted(workers.values(), key=_natural)
+            if node in ("", worker.node)
+        ]
+        claims = await self._claims_by_pod([worker.uid for worker in chosen] if node else None)
+        readings = [self._read(worker, claims.get(worker.uid, ())) for worker in chosen]
+        return [reading for reading in readings if state in ("", reading.state)]
+
+    async def worker(self, namespace: str, name: str) -> WorkerReading | None:
+        """One worker, without classifying the others or reading their claims; None when it is not there."""
+        for key, workers in self._fleet.worker_pools.items():
+            if not key.startswith(f"{namespace}/"):
+                continue
+            for worker in workers.values():
+                if worker.name == name:
+                    claims = await self._claims_by_pod([worker.uid])
+                    return self._read(worker, claims.get(worker.uid, ()))
+        return None
+
+    def _read(self, worker: Worker, claims: tuple[Claim, ...]) -> WorkerReading:
+        health = self._health.of(f"{worker.namespace}/{worker.pool}", worker.uid)
+        gone_since = self._nodes.gone_since(worker.node)
+        item = classify_worker(worker, self._nodes.by_name, claims, health, gone_since)
+        return _worker(self._standings.with_silence(item), claims, health)
+
+    async def nodes(self) -> list[NodeReading]:
+        """All nodes with their workers counted."""
+        by_node: dict[str, list[WorkerReading]] = defaultdict(list)
+        for worker in await self.workers():
+            by_node[worker.node].append(worker)
+        closed = self._quarantines.closed()
+        return [_node(node, by_node[name], closed.get(node.uid)) for name, node in sorted(self._nodes.by_name.items())]
+
+    def explain_node(self, node: Node, workers: list[WorkerReading]) -> Why:
+        """Why it takes work or does not; `workers` are those on it."""
+        return _explain_node(node, workers, self._quarantines.closed().get(node.uid))
+
+    @property
+    def rest(self) -> str:
+        """Why no invariant takes a missing row as proof; empty when they do."""
+        present = self._ledger.incarnation
+        if present.armed:
+            return ""
+        return f"the ledger is not armed: its rows may be incomplete ({present.cause.value.replace('_', ' ')})"
+
+    def invariants(self) -> list[InvariantReading]:
+        """All invariants; those that this build does not enforce say so."""
+        return self._invariants.readings()
+
+    def invariant(self, invariant_id: str) -> InvariantReading:
+        """One invariant."""
+        return next(each for each in self.invariants() if each.id == invariant_id)
+
+    async def audit(self, which: AuditFilter, limit: int, before: int | None) -> AuditPage:
+        """What was done, newest first."""
+        return await self._ledger.audit.list(which, limit=limit, before_sequence=before)
+
+    async def claims(self, which: ClaimFilter, limit: int, before: int | None) -> ClaimPage:
+        """Claims, newest first."""
+        return await self._ledger.claims.list(which, limit=limit, before_ticket=before)
+
+    async def queue_places(self, waiting: Iterable[Claim]) -> dict[str, int]:
+        """The place of each waiting claim in its pool's queue, 1 for the head."""
+        places: dict[str, int] = {}
+        for namespace, pool in sorted({(claim.namespace, claim.pool) for claim in waiting}):
+            queue = await self._ledger.claims.queue(namespace, pool)
+            places.update({claim.id: place for place, claim in enumerate(queue, start=1)})
+        return places
+
+    def shortage(self, pool_key: str) -> Why | None:
+        """Why nobody of a pool is free; None when there is no such pool."""
+        pool = self._fleet.pool(pool_key)
+        return self._standings.shortage(pool) if pool is not None else None
+
+    async def _claims_by_pod(self, pods: list[str] | None) -> dict[str, tuple[Claim, ...]]:
+        """Live claims of these pods, or of all."""
+        ledger = self._ledger.claims
+        try:
+            live = (await ledger.live()).claims if pods is None else await ledger.live_by_pods(pods)
+        except Unavailable:
+            return {}
+        by_pod: dict[str, list[Claim]] = defaultdict(list)
+        for claim in live:
+            if claim.pod_uid:
+                by_pod[claim.pod_uid].append(claim)
+        return {uid: tuple(claims) for uid, claims in by_pod.items()}
+
+
+def _node(node: Node, workers: list[WorkerReading], quarantine: Quarantine | None) -> NodeReading:
+    counts = Counter(worker.state for worker in workers)
+    return NodeReading(
+        name=node.name,
+        uid=node.uid,
+        ready=node.ready,
+        schedulable=not node.draining_because,
+        draining=node.draining_because,
+        system=node.is_system,
+        taints=tuple(str(taint) for taint in node.taints),
+        labels=dict(node.labels),
+        created_at=node.created_at,
+        quarantine=quarantine,
+        workers={state.value: counts[state.value] for state in WorkerState},
+        busy=sum(bool(worker.claims or worker.owner) for worker in workers),
+        why=_explain_node(node, workers, quarantine),
+    )
+
+
+def _explain_node(node: Node, workers: list[WorkerReading], quarantine: Quarantine | None) -> Why:
+    held = [
+        HeldWorker(f"{one.namespace}/{one.name}", one.owner, one.protected_until if one.protected else None)
+        for one in workers
+        if one.claims or one.owner
+    ]
+    return explain_node(node, quarantine, held)
+
+
+def _worker(item: ClassifiedWorker, claims: tuple[Claim, ...], health: WorkerHealth | None) -> WorkerReading:
+    worker = item.worker
+    owner = worker.stamp.owner if worker.stamp else next((claim.owner for claim in claims), "")
+    ends = [claim.protected_until for claim in claims if claim.protected_until]
+    return WorkerReading(
+        namespace=worker.namespace,
+        name=worker.name,
+        uid=worker.uid,
+        pool=worker.pool,
+        node=worker.node,
+        state=item.state.value,
+        reason=item.why.message,
+        owner=owner,
+        claims=tuple(claim.id for claim in claims),
+        protected_until=max(ends, default=None),
+        address=worker.address,
+        why=item.why,
+        since=item.why.since,
+        created_at=worker.created_at,
+        restarts=worker.restarts,
+        protected=worker.protected,
+        health=health.summary if health else "",
+    )
+
+
+def _natural(worker: Worker) -> tuple[str, int, str]:
+    """`linux-2` before `linux-10`."""
+    stem, _, slot = worker.name.rpartition("-")
+    return (stem, int(slot), "") if slot.isdigit() else (worker.name, -1, "")

@@ -1,0 +1,72 @@
+"""Why each pool stands as it does, from memory alone: no call to the cluster, no query."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mooring.model.pool import Pool
+from mooring.model.why import Why
+from mooring.model.worker import ClassifiedWorker, WorkerState
+from mooring.planning.explanations.pools import PoolView, explain_pool, explain_shortage, is_settled
+from mooring.planning.workers import classify_held, mark_silent
+
+if TYPE_CHECKING:
+    from hawser.clock import Clock
+    from mooring.controllers.claims.ready_index import ReadyIndex
+    from mooring.controllers.polls import Polls
+    from mooring.controllers.pools.health import HealthChecks
+    from mooring.controllers.pools.informer import PoolInformer
+    from mooring.engine.nodes.informer import NodeInformer
+
+REPEAT_SECONDS = 1.0  # refusals may come by the thousand: the workers of a pool are looked over no more often
+
+
+class PoolStandings:
+    """Answers from the caches; changes nothing."""
+
+    def __init__(
+        self,
+        pools: PoolInformer,
+        nodes: NodeInformer,
+        health: HealthChecks,
+        ready: ReadyIndex,
+        polls: Polls,
+        clock: Clock,
+    ) -> None:
+        self._fleet = pools
+        self._nodes = nodes
+        self._health = health
+        self._ready = ready
+        self._polls = polls
+        self._clock = clock
+        self._told: dict[str, tuple[float, Why]] = {}  # by pool uid: when, and why nobody is free
+
+    def of(self, pool: Pool) -> Why:
+        """Why its floor is held or not."""
+        return explain_pool(PoolView(pool) if is_settled(pool) else PoolView(pool, self._workers(pool)))
+
+    def shortage(self, pool: Pool) -> Why:
+        """Why nobody is free for one more claim; as it was a moment ago, when somebody asked the same then."""
+        now = self._clock.monotonic()
+        at, message = self._told.get(pool.uid, (None, None))
+        if at is not None and message is not None and now - at < REPEAT_SECONDS:
+            return message
+        message = explain_shortage(PoolView(pool, self._workers(pool)))
+        self._told = {uid: known for uid, known in self._told.items() if now - known[0] < REPEAT_SECONDS}
+        self._told[pool.uid] = (now, message)
+        return message
+
+    def with_silence(self, item: ClassifiedWorker) -> ClassifiedWorker:
+        """An idle worker that does not poll says so."""
+        silent = item.state is WorkerState.IDLE and self._polls.is_silent(item.worker)
+        return mark_silent(item, self._polls.silent_seconds(item.worker.uid)) if silent else item
+
+    def _workers(self, pool: Pool) -> list[ClassifiedWorker]:
+        nodes, held, unhealthy = self._nodes.by_name, self._ready.held(pool.key), self._health.failed_in(pool.key)
+        return [
+            self.with_silence(
+                classify_held(worker, nodes.get(worker.node), held.get(worker.uid, 0), unhealthy.get(worker.uid))
+            )
+            for worker in self._fleet.workers(pool.key)
+            if worker.pool_uid == pool.uid
+        ]

@@ -1,0 +1,141 @@
+"""The read side of services: what api, pages and terminal may know of them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mooring.model.errors import NotFound, Unavailable
+from mooring.model.openapi import ApiDocument
+from mooring.model.service import Service, ServiceSpec, ServiceStatus, explain_status
+from mooring.model.service_observations import Answer, Outcome, ServicePod
+from mooring.model.suggestions import suggest
+from mooring.model.why import Why
+from mooring.planning.explanations.invariants import Violation
+from mooring.planning.services.diagnosis import judge_answer
+
+if TYPE_CHECKING:
+    from mooring.controllers.services.evidence import ServiceEvidence
+    from mooring.controllers.services.informer import ServiceInformer
+
+
+DOCUMENTATION_PATHS = ("/docs", "/swagger-ui/index.html", "/redoc")
+
+
+class DocumentUnavailable(Unavailable):
+    """A service's document cannot be shown now."""
+
+    code = "document_unavailable"
+
+
+class ServiceReading(msgspec.Struct, frozen=True, rename="camel"):
+    """A service of the contract."""
+
+    namespace: str
+    name: str
+    spec: ServiceSpec
+    status: ServiceStatus
+    generation: int
+    terminating: bool
+    why: Why
+    uid: str = ""
+
+
+class ServiceQueries:
+    """Answers from the caches; documents are asked for live."""
+
+    def __init__(self, informer: ServiceInformer, evidence: ServiceEvidence) -> None:
+        self._informer = informer
+        self._evidence = evidence
+
+    def services(self, name: str = "") -> list[ServiceReading]:
+        """All services by namespace and name, or those of one name; `NotFound` when there is none of it."""
+        named = [one for key, one in sorted(self._informer.services.items()) if name in ("", key, one.name)]
+        if name and not named:
+            raise self._unknown(name)
+        return [self._read(service) for service in named]
+
+    def service(self, namespace: str, name: str) -> ServiceReading:
+        """One service, or `NotFound`."""
+        return self._read(self._find(namespace, name))
+
+    def unschedulable(self) -> list[Violation]:
+        """The services that no node takes."""
+        return [
+            Violation(f"service/{key}", one.message, one.since)
+            for key, service in sorted(self._informer.services.items())
+            for one in service.status.conditions
+            if one.type == "Schedulable" and one.status == "False"
+        ]
+
+    async def document(self, namespace: str, name: str) -> ApiDocument:
+        """The document as the service gives it out now; `DocumentUnavailable` says why there is none."""
+        answer = await self._ask(namespace, name)
+        assert answer.document is not None
+        return answer.document
+
+    async def raw_document(self, namespace: str, name: str) -> bytes:
+        """The same, byte for byte."""
+        return (await self._ask(namespace, name)).body
+
+    async def documentation_path(self, namespace: str, name: str) -> str:
+        """Where the service itself has a page about its API, of the paths that frameworks use; empty if nowhere."""
+        service = self._find(namespace, name)
+        pods = self._ready_pods(service)
+        if not pods:
+            return ""
+        asked = (self._evidence.answer(service, pods[-1], path) for path in DOCUMENTATION_PATHS)
+        answers = await asyncio.gather(*asked)
+        found = zip(DOCUMENTATION_PATHS, answers, strict=True)
+        return next((path for path, answer in found if answer.status == 200), "")
+
+    def _ready_pods(self, service: Service) -> list[ServicePod]:
+        return [pod for pod in self._informer.pods(service.key) if pod.ready and not pod.terminating and pod.address]
+
+    async def _ask(self, namespace: str, name: str) -> Answer:
+        service = self._find(namespace, name)
+        pods = self._ready_pods(service)
+        if not pods:
+            status = self._read(service).status
+            message = f": {status.phase}, {status.reason}" if status.reason else ""
+            raise DocumentUnavailable(f"no pod of {service.key} is ready{message}", fix=status.fix)
+        answer = await self._evidence.answer(service, pods[-1])
+        if answer.outcome is not Outcome.DOCUMENT:
+            found = judge_answer(service, answer)
+            assert found is not None
+            raise DocumentUnavailable(found.reason, fix=found.fix)
+        return answer
+
+    def _find(self, namespace: str, name: str) -> Service:
+        service = self._informer.service(f"{namespace}/{name}")
+        if service is None:
+            raise self._unknown(f"{namespace}/{name}")
+        return service
+
+    def _unknown(self, name: str) -> NotFound:
+        return NotFound(f"there is no service {name}", fix=suggest(name, self._informer.services, "services"))
+
+    def _read(self, service: Service) -> ServiceReading:
+        """As its status says; but a status that nobody can read again is not to be believed."""
+        return read_service(service, self._informer.trouble)
+
+
+def read_service(service: Service, trouble: str = "") -> ServiceReading:
+    """A service for callers; `trouble` is why its status cannot be believed."""
+    status = service.status
+    if trouble:
+        status = msgspec.structs.replace(status, phase="Unknown", reason=trouble, fix="mooring doctor")
+    elif not status.phase:
+        status = msgspec.structs.replace(status, phase="Unknown", reason="not looked at yet")
+    return ServiceReading(
+        service.namespace,
+        service.name,
+        service.spec,
+        status,
+        service.generation,
+        service.terminating,
+        explain_status(status, service.created_at),
+        service.uid,
+    )

@@ -1,0 +1,64 @@
+"""Settings of a Mooring process. Each has an environment variable; docs/settings.md lists them all."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, get_type_hints
+
+from mooring.model.errors import InvalidInput
+from mooring.model.submission import DEFAULT_CEILING
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What an operator may choose. Names in the environment: `MOORING_` + the name in capitals."""
+
+    host: Annotated[str, "Address the API and the dashboard listen on."] = "127.0.0.1"
+    port: Annotated[int, "Port the API and the dashboard listen on."] = 8080
+    state: Annotated[Path, "Folder for tokens, the embedded cluster and the embedded database."] = Path(".state")
+    database: Annotated[str, "PostgreSQL URL; serve needs one, up starts a server of its own without."] = ""
+    database_connections: Annotated[int, "Most connections to PostgreSQL."] = 10
+    kubeconfig: Annotated[str, "Kubeconfig file; empty means $KUBECONFIG, ~/.kube/config or the pod's own account."] = (
+        ""
+    )
+    context: Annotated[str, "Context of the kubeconfig; empty means its current one."] = ""
+    token: Annotated[str, "Bearer token of the API; empty makes one in the state folder."] = ""
+    worker_url: Annotated[str, "URL under which workers of Poll pools reach Mooring; empty leaves it to templates."] = (
+        ""
+    )
+    replica: Annotated[str, "Name of this replica; empty means the host's name."] = ""
+    open_pages: Annotated[bool, "Show pages without a login to browsers on this machine."] = False
+    submission_ceiling: Annotated[int, "Most submissions that run at once in a namespace; others wait."] = (
+        DEFAULT_CEILING
+    )
+    keep_claims_days: Annotated[int, "Days that ended claims and their idempotency keys are kept, at least 1."] = 7
+    keep_audit_days: Annotated[int, "Days that completed rows of the audit trail are kept, at least 1."] = 90
+    log_level: Annotated[str, "debug, info, warning or error."] = "info"
+
+
+def describe_settings() -> dict[str, str]:
+    """Every environment variable and what it means."""
+    hints = get_type_hints(Settings, include_extras=True)
+    return {f"MOORING_{name.upper()}": hint.__metadata__[0] for name, hint in hints.items()}
+
+
+def load_settings(environment: Mapping[str, str] = os.environ) -> Settings:
+    """Read every `MOORING_*` variable; an unreadable one is an error that names it."""
+    types = get_type_hints(Settings)
+    values: dict[str, object] = {}
+    for setting in fields(Settings):
+        variable = f"MOORING_{setting.name.upper()}"
+        if (text := environment.get(variable)) is not None:
+            values[setting.name] = _read(variable, text, types[setting.name])
+    return Settings(**values)  # type: ignore[arg-type]
+
+
+def _read(variable: str, text: str, wanted: type) -> object:
+    if wanted is bool:
+        if text.lower() not in ("true", "false"):
+            raise InvalidInput(variable, text, "true or false")
+        return text.lower() == "true"
+    if wanted is int and not text.isdigit():
+        raise InvalidInput(variable, text, "a whole number")
+    return wanted(text)

@@ -1,0 +1,59 @@
+"""Errors of handlers: a browser gets a page, a program gets JSON, under the same status."""
+
+import warnings
+from html import unescape
+from typing import Any
+
+import pytest
+from litestar import Litestar, get
+from litestar.exceptions import LitestarDeprecationWarning
+from litestar.testing import TestClient
+
+from mooring.api.errors import error_handlers
+from mooring.dashboard.failure_page import failure_page
+from mooring.model.errors import Conflict, MooringError, Refused, Unauthorized, Unavailable
+
+BROWSER = {"Accept": "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"}
+CASES: dict[str, tuple[Exception, int]] = {
+    "unavailable": (Unavailable("the database does not answer", fix="mooring doctor"), 503),
+    "conflict": (Conflict("it changed"), 409),
+    "refused": (Refused("a limit is reached"), 429),
+    "other": (MooringError("the cluster answered with nonsense"), 502),
+    "defect": (ValueError("a secret detail"), 500),
+}
+
+
+@get("/{case:str}", sync_to_thread=False)
+def fail(case: str) -> None:
+    raise CASES[case][0] if case in CASES else Unauthorized("who are you?")
+
+
+@pytest.fixture(scope="module")
+def client() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LitestarDeprecationWarning)
+        app = Litestar(
+            [fail], exception_handlers=error_handlers(failure_page), openapi_config=None, logging_config=None
+        )
+    with TestClient(app, raise_server_exceptions=False) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_failure_is_a_page_for_a_browser_and_json_for_a_program(client: Any, case: str):
+    error, status = CASES[case]
+    page, data = client.get(f"/{case}", headers=BROWSER), client.get(f"/{case}", headers={"Accept": "*/*"})
+    assert page.status_code == data.status_code == status
+    assert page.headers["content-type"].startswith("text/html") and "<nav" in page.text
+    assert data.json().keys() == {"code", "message", "detail"}
+    shown = unescape(page.text)
+    assert data.json()["message"] in shown and data.json()["code"] in shown
+    if isinstance(error, MooringError):
+        assert error.fix in shown
+    assert "a secret detail" not in page.text + data.text, "what a defect says is for the log"
+
+
+def test_a_browser_without_a_login_is_led_to_it(client: Any):
+    answer = client.get("/stranger", headers=BROWSER, follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/login")
+    assert client.get("/stranger").status_code == 401

@@ -1,0 +1,57 @@
+"""`make bench` runs every benchmark, and each prints its bars."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.__main__ import BENCHMARKS
+from benchmarks.bars import MISSED, Bar, judge
+
+ROOT = Path(__file__).parents[4]
+TINY = {
+    "reconcile": (),
+    "protection": ("--workers", "100", "--busy", "50"),
+    "warmups": ("--datasets", "3", "--shards", "4", "--nodes", "10"),
+    "health": ("--workers", "20", "--seconds", "1"),
+    "doctor": ("40",),
+    "submissions": ("3",),
+}
+
+
+def test_a_bar_prints_the_value_the_limit_and_their_ratio(capsys: pytest.CaptureFixture[str]):
+    assert judge([Bar("CPU-ms", 25.0, 100.0), Bar("rate", 0.9, 0.72, at_least=True), Bar("requests", 0, 0)]) == 0
+    assert judge([Bar("CPU-ms", 200.0, 100.0)]) == MISSED
+    lines = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"CPU-ms +25\.000  \(bar <= 100\)  ratio +0\.25  holds", lines[0])
+    assert re.fullmatch(r"rate +0\.900  \(bar >= 0\.72\)  ratio +1\.25  holds", lines[1])
+    assert lines[2].endswith("holds")
+    assert re.fullmatch(r"CPU-ms +200\.000  \(bar <= 100\)  ratio +2\.00  MISSED", lines[3])
+
+
+def test_every_benchmark_is_run_by_make_bench():
+    programs = {path.stem for path in (ROOT / "benchmarks").glob("*.py") if "judge(" in path.read_text()}
+    assert {benchmark.name for benchmark in BENCHMARKS} == programs - {"bars"}
+    done = subprocess.run(["make", "-n", "bench"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "python -m benchmarks" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TINY)
+def test_a_benchmark_runs_and_prints_its_bars(name: str):
+    command = [sys.executable, "-m", f"benchmarks.{name}", *TINY[name]]
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ}, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode in (0, MISSED), done.stderr  # a busy machine may miss a bar
+    assert re.search(r"\(bar [<>]= .+\) .*(holds|MISSED)$", done.stdout, re.MULTILINE), done.stdout + done.stderr
+
+
+def test_an_unknown_benchmark_is_refused_with_the_known_ones():
+    command = [sys.executable, "-m", "benchmarks", "nothing"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "known: reconcile, protection" in done.stderr

@@ -1,0 +1,42 @@
+"""`--help`: quick, and complete."""
+
+import time
+
+import pytest
+from typer.main import get_command
+
+from mooring.cli.main import app
+from packages.mooring.tests.acceptance.world import run_command
+
+COMMANDS = sorted(get_command(app).commands)  # type: ignore[attr-defined]
+MOST_SECONDS = 1.5  # the goal on an idle machine is 0.15; a busy one is several times slower
+
+
+def test_help_is_quick():
+    measured = []
+    for _ in range(5):
+        started = time.perf_counter()
+        assert run_command("--help").code == 0
+        measured.append(time.perf_counter() - started)
+    print(f"mooring --help: {min(measured) * 1000:.0f} ms at best, {max(measured) * 1000:.0f} ms at worst")
+    assert min(measured) < MOST_SECONDS
+
+
+def test_help_names_every_command_with_a_line_about_it():
+    text = run_command("--help").out
+    for command in COMMANDS:
+        line = next(line for line in text.splitlines() if line.split()[:1] == [command])
+        assert len(line.split()) > 2
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_of_a_command_is_explained(command: str):
+    done = run_command(command, "--help")
+    assert done.code == 0
+    assert f"mooring {command}" in done.out
+
+
+def test_without_a_command_the_commands_are_shown():
+    done = run_command()
+    assert done.code == 2
+    assert "pools" in done.out + done.err

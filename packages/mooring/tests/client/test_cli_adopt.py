@@ -1,0 +1,77 @@
+"""`mooring adopt` against a Mooring behind a real port."""
+
+import json
+import time
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from hawser.resources import PODS
+from mooring.cli.main import app
+from mooring.client import Mooring
+from packages.mooring.tests.client.dock import NAMESPACE, TOKEN
+
+
+@pytest.fixture
+def mooring(environment):
+    """Run a command: exit code, stdout, stderr."""
+
+    def run(*arguments):
+        result = CliRunner().invoke(app, arguments, env=environment)
+        return result.exit_code, result.stdout, result.stderr
+
+    return run
+
+
+@pytest.fixture
+def runner(dock):
+    """A running pod that another tool made."""
+    meta = {"name": "old-runner", "labels": {"app": "old-runner"}}
+    body = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": meta,
+        "spec": {"containers": [{"name": "main", "image": "x"}]},
+    }
+    dock.call(dock.client.create(PODS, body, NAMESPACE))
+    for _ in range(200):
+        if dock.call(dock.client.get(PODS, "old-runner", NAMESPACE)).status.phase == "Running":
+            break
+        time.sleep(0.05)
+    yield "old-runner"
+    dock.call(dock.client.delete(PODS, "old-runner", NAMESPACE, grace_seconds=0))
+
+
+def test_a_pod_is_adopted_as_busy_and_claimed_after_the_operator_says_that_it_is_idle(dock, mooring, runner):
+    pool = dock.pool(warm=0, max=1)
+    ask = ("adopt", "--pool", pool, "--selector", "app=old-runner", "--reason", "taken over")
+    code, out, _ = mooring(*ask, "--dry-run")
+    assert code == 0 and f"pod/{runner} adopted" in out and "nothing was changed" in out
+    assert dock.pods(pool) == []
+    code, out, _ = mooring(*ask, "--yes", "-o", "json")
+    assert code == 0 and json.loads(out)["items"][0]["result"] == "adopted"
+    assert [pod.metadata.name for pod in dock.pods(pool)] == [runner]
+    code, out, _ = mooring("workers", "--pool", pool.split("/")[1], "-o", "json")
+    (found,) = json.loads(out)["items"]
+    assert found["state"] == "busy" and "may still run" in found["reason"]
+    code, out, _ = mooring(*ask, "--idle", "--yes")
+    assert code == 0 and "proven-idle" in out
+    with Mooring(dock.url, TOKEN).claim(pool, owner="acme", wait=10) as claim:
+        assert claim.worker.name == runner
+
+
+def test_nothing_to_adopt_a_missing_reason_and_an_unknown_pool_each_fail_in_their_way(dock, mooring):
+    pool = dock.pool(warm=0, max=1)
+    code, _, err = mooring("adopt", "--pool", pool, "--selector", "app=nobody", "--reason", "why")
+    assert code == 1 and "no pod in" in err
+    code, _, err = mooring("adopt", "--pool", pool, "--selector", "app=nobody")
+    assert code == 2 and "--reason" in err
+    code, _, err = mooring("adopt", "--pool", f"{NAMESPACE}/none", "--selector", "app=nobody", "--reason", "why")
+    assert code == 3
+    answer = httpx.post(
+        f"{dock.url}/v1/pools/{pool}/adopt",
+        json={"selector": "!app", "reason": "why"},
+        headers={"Authorization": f"Bearer {TOKEN}"},
+    )
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_input")

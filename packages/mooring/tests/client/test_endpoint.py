@@ -1,0 +1,60 @@
+"""Where the address of Mooring comes from, and which source wins."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mooring.client import connection
+from mooring.client.connection import Endpoint, find_endpoint
+from mooring.kinds.manifests import manifests
+from mooring.model.errors import InvalidInput, Misconfigured
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("MOORING_URL", "MOORING_TOKEN", "MOORING_STATE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(connection, "ACCOUNT_TOKEN", tmp_path / "account")
+
+
+def test_outside_of_a_cluster_the_address_must_be_given(tmp_path: Path) -> None:
+    with pytest.raises(Misconfigured, match="not known"):
+        find_endpoint()
+
+
+def test_in_a_pod_the_default_is_the_service_that_install_creates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "account").write_text("a service account's token")
+    monkeypatch.setenv("MOORING_TOKEN", "secret")
+    assert find_endpoint() == Endpoint("http://mooring.mooring.svc", "secret")
+    [service] = [body for body in manifests("image", "mooring") if body["kind"] == "Service"]
+    assert (service["metadata"]["name"], service["metadata"]["namespace"]) == ("mooring", "mooring")
+    assert service["spec"]["ports"][0]["port"] == 80
+
+
+def test_a_state_folder_and_an_explicit_address_win_over_the_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "account").write_text("a service account's token")
+    (tmp_path / ".state").mkdir()
+    (tmp_path / ".state" / "url").write_text("http://127.0.0.1:8080\n")
+    assert find_endpoint().url == "http://127.0.0.1:8080"
+    monkeypatch.setenv("MOORING_URL", "http://from-the-environment")
+    assert find_endpoint().url == "http://from-the-environment"
+    assert find_endpoint("http://given").url == "http://given"
+
+
+def test_a_state_folder_may_be_given_as_text(tmp_path: Path) -> None:
+    (tmp_path / "url").write_text("http://127.0.0.1:8080\n")
+    assert find_endpoint(state=str(tmp_path)).url == "http://127.0.0.1:8080"
+    with pytest.raises(Misconfigured, match="not known"):
+        find_endpoint(state="/x")
+
+
+@pytest.mark.parametrize("given", [{"url": 5}, {"token": None}, {"state": 5}])
+def test_an_argument_of_another_type_is_refused_with_its_name(given: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match=next(iter(given))):
+        find_endpoint(**given)

@@ -1,0 +1,246 @@
+"""The mint's webhook, against a small server on loopback."""
+
+import asyncio
+import base64
+import re
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from aiohttp import web
+
+from hawser.client import KubeClient
+from hawser.clock import SystemClock
+from hawser.transport import Request, Response
+from mooring.controllers.claims.mint import MintFailed, WebhookMinter
+from mooring.controllers.claims.mint_auth import MintKeys
+from mooring.model.claim import ClaimState, EndCause
+from mooring.model.pool import Mint, MintAuth, Pool, PoolSpec
+from packages.mooring.tests.planning.fleets import TEMPLATE
+from packages.mooring.tests.planning.invariants.test_claims import row
+
+DOCUMENT = Path(__file__).parents[5] / "docs" / "mint.md"
+KEY = b"a key with \x00 bytes"
+TOKEN = "s3cr3t-token"
+BEARER = {"bearer": {"secretName": "mint", "key": "token"}}
+HMAC = {"hmac": {"secretName": "mint", "key": "hmac"}}
+
+
+class Secrets:
+    """The API server, as far as a mint needs it."""
+
+    def __init__(self) -> None:
+        self.status = 200
+        self.data = {"token": f" {TOKEN}\n".encode(), "hmac": KEY, "broken": b"two words\r\nX: y"}
+        self.reads: list[str] = []
+
+    async def send(self, request: Request) -> Response:
+        self.reads.append(request.path)
+        data = {key: base64.b64encode(value).decode() for key, value in self.data.items()}
+        found: dict[str, Any] = {"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "mint"}, "data": data}
+        if self.status != 200:
+            found = {
+                "kind": "Status",
+                "apiVersion": "v1",
+                "status": "Failure",
+                "code": self.status,
+                "message": "no",
+                "reason": {403: "Forbidden", 404: "NotFound"}.get(self.status, ""),
+            }
+
+        async def body() -> AsyncIterator[bytes]:
+            yield msgspec.json.encode(found)
+
+        return Response(self.status, {"content-type": "application/json"}, body())
+
+
+class Webhook:
+    """Answers as told, and remembers what it was asked."""
+
+    def __init__(self, answer: web.Response, *, in_pieces: bool = False, auth: dict[str, Any] | None = None) -> None:
+        self._answer = answer
+        self._in_pieces = in_pieces
+        self._auth = auth
+        self._secrets = Secrets()
+        self.received: list[tuple[Mapping[str, str], bytes]] = []
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+
+    async def handle(self, request: web.Request) -> web.Response:
+        self.received.append((request.headers, await request.read()))
+        self.asked.append((request.headers["Idempotency-Key"], await request.json()))
+        return web.Response(status=self._answer.status, body=self._answer.body)
+
+    async def handle_in_pieces(self, request: web.Request) -> web.StreamResponse:
+        """The same answer, with a pause in the middle."""
+        whole = await self.handle(request)
+        assert isinstance(whole.body, bytes)
+        answer = web.StreamResponse()
+        await answer.prepare(request)
+        for piece in (whole.body[:5], whole.body[5:]):
+            await answer.write(piece)
+            await asyncio.sleep(0.05)
+        return answer
+
+    async def mint(self, *epochs: int, revoking: bool = False) -> dict[str, Any] | None:
+        """Ask once for each epoch of one claim; answers the last payload. `revoking` is the other call."""
+        app = web.Application()
+        app.router.add_post("/mint", self.handle_in_pieces if self._in_pieces else self.handle)
+        runner = web.AppRunner(app)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        minter = WebhookMinter(MintKeys(KubeClient(self._secrets), SystemClock()))
+        try:
+            url = f"http://127.0.0.1:{runner.addresses[0][1]}/mint"
+            spec = {"warm": 1, "max": 1, "template": TEMPLATE, "mint": {"url": url, "timeoutSeconds": 5}}
+            if self._auth is not None:
+                spec["mint"]["auth"] = self._auth
+            pool = Pool("runners", "linux", "pool-uid", 1, msgspec.convert(spec, PoolSpec))
+            payload = None
+            for attempt, epoch in enumerate(epochs, 1):
+                claim = row(ClaimState.CLAIMED, epoch=epoch, attempt=attempt, payload={"command": ["make"]})
+                if revoking:
+                    ended = msgspec.structs.replace(
+                        claim, state=ClaimState.EXPIRED, cause=EndCause.EXPIRED, payload=None
+                    )
+                    await minter.revoke(msgspec.convert({**spec["mint"], "revokeURL": url}, Mint), ended)
+                else:
+                    payload = await minter.mint(pool, claim)
+            return payload
+        finally:
+            await minter.close()
+            await runner.cleanup()
+
+
+def test_a_claim_that_is_minted_again_under_a_new_epoch_keeps_its_reference():
+    webhook = Webhook(web.json_response({"token": "t"}))
+    assert asyncio.run(webhook.mint(7, 8)) == {"token": "t"}
+    assert [reference for reference, _ in webhook.asked] == ["claim-1", "claim-1"]
+    assert [(body["claim"], body["epoch"], body["owner"]) for _, body in webhook.asked] == [
+        ("claim-1", 7, "acme"),
+        ("claim-1", 8, "acme"),
+    ]
+
+
+def test_an_answer_that_arrives_in_pieces_is_read_to_its_end():
+    webhook = Webhook(web.json_response({"token": "t" * 1000}), in_pieces=True)
+    assert asyncio.run(webhook.mint(7)) == {"token": "t" * 1000}
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (web.Response(status=503), "answered 503"),
+        (web.Response(status=302), "answered 302"),
+        (web.Response(text="no json"), "answered with no JSON"),
+        (web.Response(text="[1]"), "something else than a JSON object"),
+        (web.Response(text=" " * 300_000), "more than"),
+    ],
+)
+def test_what_is_no_payload_is_a_failed_mint_and_is_not_asked_for_again(answer, told):
+    webhook = Webhook(answer)
+    with pytest.raises(MintFailed, match=told):
+        asyncio.run(webhook.mint(7))
+    assert len(webhook.asked) == 1
+
+
+def test_the_request_carries_the_clients_payload_the_attempt_and_the_claim():
+    webhook = Webhook(web.json_response({}))
+    asyncio.run(webhook.mint(7, 9))
+    bodies = [body for _, body in webhook.asked]
+    assert [(body["claim"], body["attempt"], body["epoch"]) for body in bodies] == [
+        ("claim-1", 1, 7),
+        ("claim-1", 2, 9),
+    ]
+    assert all(body["payload"] == {"command": ["make"]} and body["pool"] == "runners/linux" for body in bodies)
+
+
+def test_a_bearer_token_comes_from_the_secret_without_its_white_space_and_is_read_once():
+    webhook = Webhook(web.json_response({}), auth=BEARER)
+    asyncio.run(webhook.mint(7, 8))
+    assert [headers["Authorization"] for headers, _ in webhook.received] == [f"Bearer {TOKEN}"] * 2
+    assert webhook._secrets.reads == ["/api/v1/namespaces/runners/secrets/mint"]
+
+
+def documented_verify() -> Any:
+    """The function of the document, as a reader would copy it."""
+    [example] = [block for block in re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(), re.S) if "verify" in block]
+    names: dict[str, Any] = {}
+    exec(example, names)
+    return names["verify"]
+
+
+@pytest.mark.parametrize("revoking", [False, True], ids=["mint", "revoke"])
+def test_a_signed_request_passes_the_documented_verification_and_a_changed_one_does_not(revoking):
+    webhook = Webhook(web.json_response({}), auth=HMAC)
+    asyncio.run(webhook.mint(7, revoking=revoking))
+    [(headers, body)] = webhook.received
+    verify = documented_verify()
+    sent_at = int(headers["Mooring-Timestamp"])
+    assert verify(KEY, headers, body)
+    assert not verify(b"another key", headers, body)
+    assert not verify(KEY, headers, body + b" ")
+    assert not verify(KEY, {**headers, "Mooring-Timestamp": str(sent_at + 1)}, body)
+    assert not verify(KEY, headers, body, now=sent_at + 301)
+    assert not verify(KEY, {}, body)
+
+
+def test_a_revocation_says_how_the_claim_ended_and_carries_no_payload():
+    webhook = Webhook(web.Response(status=204))
+    asyncio.run(webhook.mint(7, revoking=True))
+    [(reference, body)] = webhook.asked
+    assert (reference, body["claim"], body["attempt"], body["state"], body["cause"]) == (
+        "claim-1", "claim-1", 1, "expired", "expired",
+    )  # fmt: skip
+    assert "payload" not in body
+
+
+@pytest.mark.parametrize(("status", "done"), [(200, True), (410, True), (404, False), (302, False), (503, False)])
+def test_a_revocation_succeeds_with_2xx_or_gone(status, done):
+    webhook = Webhook(web.Response(status=status))
+    if done:
+        asyncio.run(webhook.mint(7, revoking=True))
+    else:
+        with pytest.raises(MintFailed, match=f"answered {status}"):
+            asyncio.run(webhook.mint(7, revoking=True))
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_key_that_the_mint_refuses_is_read_again(status):
+    webhook = Webhook(web.Response(status=status), auth=BEARER)
+
+    async def ask_twice() -> None:
+        keys = MintKeys(KubeClient(webhook._secrets), SystemClock())
+        auth = msgspec.convert(BEARER, MintAuth)
+        await keys.headers("runners", auth, b"")
+        await keys.headers("runners", auth, b"")
+        keys.forget("runners", auth)
+        await keys.headers("runners", auth, b"")
+
+    asyncio.run(ask_twice())
+    assert len(webhook._secrets.reads) == 2
+    webhook._secrets.reads.clear()
+    with pytest.raises(MintFailed, match=str(status)):
+        asyncio.run(webhook.mint(7))
+
+
+@pytest.mark.parametrize(
+    ("status", "which", "said"),
+    [
+        (404, BEARER, "Secret runners/mint of the mint does not exist"),
+        (403, BEARER, "Mooring may not read Secret runners/mint of the mint"),
+        (500, BEARER, "cannot be read"),
+        (200, {"hmac": {"secretName": "mint", "key": "absent"}}, "has no key 'absent'"),
+        (200, {"bearer": {"secretName": "mint", "key": "broken"}}, "is no bearer token"),
+    ],
+)
+def test_without_its_key_a_mint_is_not_called_and_no_error_shows_a_secret(status, which, said):
+    webhook = Webhook(web.json_response({}), auth=which)
+    webhook._secrets.status = status
+    with pytest.raises(MintFailed, match=said) as caught:
+        asyncio.run(webhook.mint(7))
+    assert webhook.asked == []
+    shown = f"{caught.value!r} {caught.value.message} {caught.value.fix} {caught.value.__cause__!r}"
+    assert TOKEN not in shown and "two words" not in shown

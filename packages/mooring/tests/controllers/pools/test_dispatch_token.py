@@ -1,0 +1,76 @@
+"""A worker that polls: the token and the address come by themselves, and nothing that its author set is changed."""
+
+from typing import Any
+
+import pytest
+
+from mooring.controllers.pools.manifests import spec_hash, worker_manifest
+from mooring.planning.placement import Placed
+from packages.mooring.tests.planning.fleets import pool
+
+URL = "http://mooring.mooring.svc"
+OURS = {"name": "mooring-dispatch", "mountPath": "/var/run/secrets/mooring", "readOnly": True}
+
+
+def pod_of(*containers: dict[str, Any], dispatch: str = "Poll", url: str = URL, **pod: Any) -> dict[str, Any]:
+    template = {"spec": {"containers": list(containers), **pod}}
+    made = worker_manifest(pool(dispatch=dispatch, template=template), "linux-0", Placed(), "ledger", url)
+    return made["spec"]
+
+
+def container(**changes: Any) -> dict[str, Any]:
+    return {"name": "main", "image": "runner", **changes}
+
+
+def env_of(of: dict[str, Any]) -> dict[str, str]:
+    return {variable["name"]: variable["value"] for variable in of.get("env", ())}
+
+
+def test_an_image_is_enough_the_token_and_the_address_are_added() -> None:
+    pod = pod_of(container(), container(name="beside"))
+    [volume] = pod["volumes"]
+    [source] = volume["projected"]["sources"]
+    assert volume["name"] == "mooring-dispatch"
+    assert source["serviceAccountToken"]["audience"] == "mooring-dispatch"
+    for each in pod["containers"]:
+        assert each["volumeMounts"] == [OURS]
+        assert env_of(each) == {"MOORING_URL": URL, "MOORING_TOKEN_FILE": "/var/run/secrets/mooring/token"}
+
+
+def test_a_pushed_worker_gets_neither() -> None:
+    assert pod_of(container(), dispatch="Push")["containers"] == [container()]
+    assert "volumes" not in pod_of(container(), dispatch="Push")
+
+
+def test_without_a_known_address_only_the_token_is_added() -> None:
+    assert env_of(pod_of(container(), url="")["containers"][0]) == {
+        "MOORING_TOKEN_FILE": "/var/run/secrets/mooring/token"
+    }
+
+
+def test_an_address_of_the_template_stays() -> None:
+    own = [{"name": "MOORING_URL", "value": "http://elsewhere"}]
+    [made] = pod_of(container(env=own))["containers"]
+    assert env_of(made)["MOORING_URL"] == "http://elsewhere"
+    assert made["volumeMounts"] == [OURS]
+
+
+@pytest.mark.parametrize(
+    ("changes", "pod"),
+    [
+        ({"env": [{"name": "MOORING_TOKEN_FILE", "value": "/elsewhere"}]}, {}),
+        ({"volumeMounts": [{"name": "mine", "mountPath": "/var/run/secrets/mooring/"}]}, {}),
+        ({"volumeMounts": [{"name": "mine", "mountPath": "/var/run/secrets"}]}, {}),
+        ({}, {"volumes": [{"name": "mooring-dispatch", "emptyDir": {}}]}),
+    ],
+)
+def test_whoever_brings_a_token_of_his_own_gets_none(changes: dict[str, Any], pod: dict[str, Any]) -> None:
+    made = pod_of(container(**changes), **pod)
+    assert made.get("volumes") == pod.get("volumes")
+    assert made["containers"][0].get("volumeMounts") == changes.get("volumeMounts")
+
+
+def test_workers_that_poll_are_replaced_when_mooring_moves_and_others_are_not() -> None:
+    polled, pushed = pool(dispatch="Poll"), pool()
+    assert spec_hash(polled, URL) != spec_hash(polled, "http://new-address")
+    assert spec_hash(pushed, URL) == spec_hash(pushed, "http://new-address")

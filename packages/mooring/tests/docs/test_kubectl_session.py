@@ -1,0 +1,59 @@
+"""The session of docs/kubectl.md, line by line, with a real kubectl against the sandbox."""
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mooring.kinds import load_crds
+from packages.mooring.tests.requirements import require_kubectl
+
+ROOT = Path(__file__).parents[4]
+LINE = re.compile(r"^(?P<command>kubectl .*?) # -> (?P<expected>.*)$")
+
+
+@pytest.fixture(scope="module")
+def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A sandbox of two nodes, as a user starts it, with Mooring's kinds in it."""
+    import sys
+
+    import yaml
+
+    kubectl = require_kubectl()
+    state = tmp_path_factory.mktemp("sandbox")
+    command = [sys.executable, "-m", "mooring", "sandbox", "--nodes", "2", "--state", str(state)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("ready: ")
+        definitions = yaml.safe_dump_all(load_crds())
+        arguments = [kubectl, "--kubeconfig", str(state / "kubeconfig"), "apply", "-f", "-"]
+        subprocess.run(arguments, input=definitions, text=True, check=True, capture_output=True)
+        yield state / "kubeconfig"
+        process.terminate()
+        assert process.wait(30) == 0
+
+
+def test_every_line_of_the_documented_session_works(kubeconfig: Path) -> None:
+    kubectl = require_kubectl()
+    version = subprocess.run([kubectl, "version", "--client"], capture_output=True, text=True, check=True).stdout
+    print(f"kubectl: {kubectl}, {version.splitlines()[0]}")
+    lines = [LINE.match(line) for line in (ROOT / "docs" / "kubectl.md").read_text().splitlines()]
+    steps = [match for match in lines if match]
+    assert len(steps) > 40
+    environment = {**os.environ, "KUBECONFIG": str(kubeconfig)}
+    for step in steps:
+        done = subprocess.run(
+            step["command"],
+            shell=True,
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, f"{step['command']}\n{done.stdout}{done.stderr}"
+        assert step["expected"] in done.stdout, f"{step['command']}\n{done.stdout}{done.stderr}"

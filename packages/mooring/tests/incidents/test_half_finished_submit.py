@@ -1,0 +1,29 @@
+"""The incident with its numbers: leftovers block for ever, or are removed while a live neighbour works on."""
+
+import pytest
+
+from mooring.incidents.half_finished_submit import HalfFinishedSubmit
+from mooring.incidents.replay import run_half
+from mooring.incidents.stage import Nobody
+
+
+def test_without_protection_no_submit_gets_past_the_leftovers():
+    figures = run_half(HalfFinishedSubmit(), protected=False, seed=1, audience=Nobody())
+    assert figures.outage
+    assert figures.measured["submitsSucceeded"] == 0 and figures.measured["leftoversStillThere"] == 16
+    assert figures.measured["adoptedJobsStillThere"] == 2 and not figures.measured["adoptingSubmitSucceeded"]
+    assert figures.measured["oldWayBrokeAfterSeconds"] == 60
+    assert "paused" in str(figures.measured["reason"])
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_with_protection_all_eight_succeed_and_the_neighbour_works_on(seed: int):
+    figures = run_half(HalfFinishedSubmit(), protected=True, seed=seed, audience=Nobody())
+    assert not figures.outage
+    assert figures.measured["submitsSucceeded"] == 8 and figures.measured["leftoversStillThere"] == 0
+    assert figures.measured["adoptedJobsStillThere"] == 0 and figures.measured["adoptingSubmitSucceeded"]
+    assert figures.measured["quoteRefusedAfterSeconds"] == 0 and figures.measured["jobsMadeForTheQuote"] == 0
+    assert figures.measured["missingAccountRefusedAfterSeconds"] < 5
+    assert figures.measured["jobsMadeForTheMissingAccount"] == 0
+    assert figures.measured["neighbourJobsKilled"] == 0
+    assert figures.measured["lastSucceededAfterSeconds"] < 120

@@ -1,0 +1,157 @@
+import asyncio
+import re
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+import mooring.ledger.postgres
+from hawser.clock import Entropy, SystemClock
+from mooring.ledger.migrations import SCHEMA, Migration, known_migrations, migrate
+from mooring.ledger.postgres import PostgresLedger
+from mooring.ledger.queries import load, nouns
+from mooring.model.claim import Claim, ClaimState, EndCause
+from mooring.model.errors import Misconfigured
+from packages.mooring.tests.ledger.worlds import NOW
+from packages.mooring.tests.postgres import PostgresForTests
+
+QUERIES = [(noun, name) for noun in nouns() for name in load(noun)]
+
+
+async def open_at(url: str) -> PostgresLedger:
+    return await PostgresLedger.open(url, clock=SystemClock(), entropy=Entropy())
+
+
+async def connect(url: str) -> asyncpg.Connection:
+    return await asyncpg.connect(url, server_settings={"search_path": SCHEMA})
+
+
+async def test_replicas_that_start_together_on_an_empty_database_make_one_ledger(postgres: PostgresForTests) -> None:
+    url = postgres.empty_database()
+    ledgers = await asyncio.gather(*(open_at(url) for _ in range(4)))
+    try:
+        assert len({ledger.incarnation for ledger in ledgers}) == 1
+        connection = await connect(url)
+        assert await connection.fetchval("SELECT count(*) FROM migrations") == len(known_migrations())
+        await connection.close()
+    finally:
+        for ledger in ledgers:
+            await ledger.close()
+
+
+async def test_a_schema_newer_than_this_mooring_is_left_alone(postgres: PostgresForTests) -> None:
+    url, newest = postgres.empty_database(), len(known_migrations())
+    connection = await connect(url)
+    future = Migration(newest + 1, f"{newest + 1:04}_future", "CREATE TABLE future (id integer)")
+    await migrate(connection, [*known_migrations(), future], NOW)
+    await connection.close()
+    with pytest.raises(Misconfigured, match=f"version {newest + 1}, newer than this Mooring knows \\({newest}\\)"):
+        await open_at(url)
+
+
+async def test_a_step_that_differs_from_the_one_applied_is_refused(postgres: PostgresForTests) -> None:
+    url = postgres.empty_database()
+    await (await open_at(url)).close()
+    connection = await connect(url)
+    await connection.execute("UPDATE migrations SET checksum = 'other'")
+    await connection.close()
+    with pytest.raises(Misconfigured, match="0001_ledger differs"):
+        await open_at(url)
+
+
+async def test_a_step_that_fails_leaves_the_schema_as_it_was(postgres: PostgresForTests) -> None:
+    connection = await connect(postgres.empty_database())
+    try:
+        broken = Migration(2, "0002_broken", "CREATE TABLE half (id integer); SELECT nonsense")
+        with pytest.raises(asyncpg.UndefinedColumnError):
+            await migrate(connection, [known_migrations()[0], broken], NOW)
+        assert await connection.fetchval("SELECT to_regclass('claims')") is None
+        assert len(await migrate(connection, known_migrations(), NOW)) == len(known_migrations())
+        assert await migrate(connection, known_migrations(), NOW) == []
+    finally:
+        await connection.close()
+
+
+def test_the_steps_are_numbered_without_gaps() -> None:
+    assert [migration.version for migration in known_migrations()] == list(range(1, len(known_migrations()) + 1))
+
+
+async def test_every_query_prepares_on_the_real_server(postgres: PostgresForTests) -> None:
+    connection = await connect(postgres.fresh_database())
+    try:
+        for noun, name in QUERIES:
+            try:
+                await connection.prepare(load(noun)[name])
+            except asyncpg.PostgresError as error:
+                pytest.fail(f"{noun}.{name}: {error}")
+    finally:
+        await connection.close()
+
+
+def test_every_query_is_used_and_every_use_has_a_query() -> None:
+    used: set[tuple[str, str]] = set()
+    for module in Path(mooring.ledger.postgres.__path__[0]).glob("*.py"):
+        source = module.read_text()
+        for noun in re.findall(r'_SQL = load\("(\w+)"\)', source):
+            used |= {(noun, name) for name in re.findall(r'_SQL\["(\w+)"\]', source)}
+    assert used == set(QUERIES)
+
+
+async def test_the_database_itself_refuses_a_second_holder_and_unknown_states(postgres: PostgresForTests) -> None:
+    connection = await connect(postgres.fresh_database())
+    insert = (
+        "INSERT INTO claims (id, namespace, pool, owner, state, priority, request_hash, epoch, pod_uid, slot, address,"
+        " ticket, retryable, ttl_seconds, created_at) VALUES ($1, 'n', 'p', 'o', $2, 0, '', $3, $4, 0, '', $3, false,"
+        " 60, $5)"
+    )
+    try:
+        await connection.execute(insert, "1", "claimed", 1, "pod", NOW)
+        with pytest.raises(asyncpg.UniqueViolationError):
+            await connection.execute(insert, "2", "running", 2, "pod", NOW)
+        with pytest.raises(asyncpg.CheckViolationError):
+            await connection.execute(insert, "3", "dreaming", 3, "other", NOW)
+        with pytest.raises(asyncpg.CheckViolationError):
+            await connection.execute(insert, "4", "claimed", 4, None, NOW)
+        with pytest.raises(asyncpg.CheckViolationError):
+            await connection.execute(insert, "5", "released", 5, "pod", NOW)
+    finally:
+        await connection.close()
+
+
+async def test_claims_that_ended_before_causes_were_kept_are_read_without_one(postgres: PostgresForTests) -> None:
+    url = postgres.empty_database()
+    connection = await connect(url)
+    await migrate(connection, known_migrations()[:1], NOW)
+    await connection.execute(
+        "INSERT INTO claims (id, namespace, pool, owner, state, priority, request_hash, epoch, address, ticket,"
+        " retryable, ttl_seconds, created_at, ended_at) VALUES ('old', 'n', 'p', 'o', 'lost', 0, '', 1, '', 1, false,"
+        " 60, $1, $1)",
+        NOW,
+    )
+    await connection.close()
+    ledger = await open_at(url)
+    try:
+        old = await ledger.claims.get("old")
+        assert old is not None and (old.state, old.cause) == (ClaimState.LOST, None)
+    finally:
+        await ledger.close()
+
+
+async def test_columns_and_model_have_the_same_fields_and_states(postgres: PostgresForTests) -> None:
+    connection = await connect(postgres.fresh_database())
+    try:
+        columns = await connection.fetch(
+            "SELECT column_name FROM information_schema.columns WHERE table_schema = $1 AND table_name = 'claims'",
+            SCHEMA,
+        )
+        assert {row["column_name"] for row in columns} == set(Claim.__struct_fields__)
+        check = await connection.fetchval(
+            "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'claims_state_check'"
+        )
+        assert set(re.findall(r"'(\w+)'::text", check)) == {state.value for state in ClaimState}
+        check = await connection.fetchval(
+            "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'claims_cause_check'"
+        )
+        assert set(re.findall(r"'(\w+)'::text", check)) == {cause.value for cause in EndCause}
+    finally:
+        await connection.close()

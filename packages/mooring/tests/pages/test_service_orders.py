@@ -1,0 +1,120 @@
+"""The page that deploys, updates and deletes a service: the preflight answers before anything is written."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+from playwright.sync_api import Browser, Page, expect
+
+from mooring.dashboard.service_order_views import parse_order, print_manifest
+from mooring.model.errors import InvalidInput
+from mooring.model.service import ServiceSpec, ServiceStatus
+from mooring.model.why import Why
+from mooring.queries.services import ServiceReading
+from packages.mooring.tests.acceptance.browser import open_page
+from packages.mooring.tests.acceptance.services import service_body, until_code
+from packages.mooring.tests.acceptance.world import Up, until
+from packages.mooring.tests.pages.test_accessibility import violations
+
+NAMESPACE = "page-orders"
+
+
+@pytest.fixture
+def namespace(up: Up) -> Iterator[str]:
+    up.kubectl("create", "namespace", NAMESPACE)
+    yield NAMESPACE
+    up.kubectl("delete", "namespace", NAMESPACE)
+
+
+def check(page: Page, body: dict[str, Any]) -> None:
+    page.get_by_label("Manifest").fill(yaml.safe_dump(body, sort_keys=False))
+    page.get_by_role("button", name="Check").click()
+
+
+@pytest.mark.browser
+def test_a_service_is_checked_created_updated_and_deleted_on_the_page(browser: Browser, up: Up, namespace: str):
+    key = f"{namespace}/search"
+    with open_page(browser, f"{up.url}/login?token={up.token}") as page:
+        page.goto(f"{up.url}/services")
+        page.get_by_role("link", name="Deploy a service").click()
+        assert violations(page) == []
+        check(page, service_body(namespace, "search", placement={}))
+        preflight = page.locator("#preflight")
+        expect(preflight).to_contain_text("✕ preflight refused")
+        expect(preflight).to_contain_text("0 of 12 nodes fit")
+        expect(preflight.locator("pre")).to_have_text('set in the spec: {"placement": {"nodePool": "blast"}}')
+        assert violations(page) == []
+        assert up.objects("managedservices", "-n", namespace) == []
+
+        check(page, service_body(namespace, "search"))
+        expect(preflight).to_contain_text("✓ preflight ok")
+        assert up.objects("managedservices", "-n", namespace) == []
+        preflight.get_by_label("Reason").fill("the first one")
+        preflight.get_by_role("button", name="Create").click()
+        card = page.locator(f'[data-service="{key}"]')
+        expect(card).to_contain_text("✓ Serving", timeout=60_000)
+
+        card.get_by_role("link", name="Update").click()
+        written = yaml.safe_load(page.get_by_label("Manifest").input_value())
+        written["spec"]["replicas"] = 2
+        check(page, written)
+        expect(preflight).to_contain_text("replicas: 1 -> 2")
+        expect(preflight).to_contain_text("Its pods stay.")
+        preflight.get_by_role("button", name="Update").click()
+        expect(card).to_contain_text("2 of 2 ready", timeout=60_000)
+
+        card.get_by_label("Reason").fill("not needed")
+        card.get_by_role("button", name="Delete").click()
+        expect(card).to_have_count(0, timeout=20_000)
+    until(lambda: not up.objects("deployments,services,pods", "-n", namespace), 60, "everything it owned is gone")
+    with up.http() as api:
+        rows = api.get("/v1/audit", params={"name": "search", "namespace": namespace, "actor": "dashboard"}).json()
+    assert [(row["action"], row["reason"]) for row in rows["items"]] == [
+        ("delete", "not needed"),
+        ("update", "asked for on the dashboard"),
+        ("create", "the first one"),
+    ]
+
+
+@pytest.mark.browser
+def test_a_wrong_manifest_keeps_its_text_and_names_its_fields(browser: Browser, up: Up, namespace: str):
+    page = browser.new_page()  # the browser itself complains about a 400
+    page.goto(f"{up.url}/login?token={up.token}")
+    page.goto(f"{up.url}/services/deploy")
+    check(page, service_body(namespace, "search", port=0, imgae="x"))
+    expect(page.locator("#problems")).to_contain_text("spec.imgae")
+    expect(page.locator("#problems")).to_contain_text("spec.port")
+    assert "imgae" in page.get_by_label("Manifest").input_value()
+    page.close()
+
+
+@pytest.mark.browser
+def test_without_a_login_a_check_leads_to_the_login(browser: Browser, up: Up, namespace: str):
+    with open_page(browser, f"{up.url}/services/deploy") as page:
+        check(page, service_body(namespace, "search"))
+        expect(page.locator("h1")).to_have_text("Log in")
+
+
+@pytest.mark.browser
+def test_the_manifest_of_the_demo_is_unchanged_when_it_is_checked(browser: Browser, up: Up):
+    until_code(up, "harbour/tides", "Serving")
+    with open_page(browser, f"{up.url}/login?token={up.token}") as page:
+        page.goto(f"{up.url}/services/deploy?service=harbour/tides")
+        page.get_by_role("button", name="Check").click()
+        expect(page.locator("#preflight")).to_contain_text("nothing changes")
+
+
+def test_a_printed_manifest_is_the_same_order():
+    spec = ServiceSpec(image="api:1", port=80, args=("a: b", "yes"), env=({"name": "A", "value": "1"},), expose="None")
+    reading = ServiceReading("ns", "api", spec, ServiceStatus(), 1, False, Why("", "", None), "u-1")
+    order = parse_order(print_manifest(reading))
+    assert (order.spec, order.key, order.metadata.uid) == (spec, "ns/api", "u-1")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "- a", "a: [", "a: &x [1]\nb: *x", "{" * 5000, "metadata: {name: [1]}", "!!python/object:os.system {}"]
+)
+def test_text_that_is_no_manifest_is_refused(text: str):
+    with pytest.raises(InvalidInput):
+        parse_order(text)

@@ -1,0 +1,29 @@
+"""What a machine may lack. Elsewhere a test that needs it says so and is skipped; with `MOORING_REQUIRE` it fails."""
+
+import shutil
+
+from packages.drydock.tests.requirements import absent, require_kubectl, require_kubernetes
+
+__all__ = ["absent", "require_blast", "require_chromium", "require_helm", "require_kubectl", "require_kubernetes"]
+
+
+def require_chromium() -> str:
+    """The path of a Chromium."""
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        if found := shutil.which(name):
+            return found
+    return absent("browser", "no Chromium (fix: install the package 'chromium')")
+
+
+def require_blast() -> str:
+    """The path of blastn; makeblastdb and blastdbcheck are beside it."""
+    if found := shutil.which("blastn"):
+        return found
+    return absent("blast", "no blastn (fix: install the package 'ncbi-blast+')")
+
+
+def require_helm() -> str:
+    """The path of helm."""
+    if found := shutil.which("helm"):
+        return found
+    return absent("helm", "no helm (fix: go install helm.sh/helm/v3/cmd/helm@v3.18.6)")

@@ -1,7 +1,7 @@
-"""One client library holding all pods in memory and following their changes: the child process of `cache.py`.
+"""One client library that keeps all pods in memory and follows their changes: the child process of `cache.py`.
 
-Prints one JSON line when it is synced and one when it has seen all changes. Each library is used as its own
-documentation says: an informer where it has one, else a list in pages of 500 and a watch from the list's version.
+Prints one JSON line when it is synced and one when it has seen all changes. Each library is used as its
+documentation says: an informer if it has one, otherwise a list in pages of 500 and a watch from the list's version.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ PAGE = 500
 
 
 class Meter:
-    """What this process has used since the library was loaded and connected."""
+    """CPU and memory of this process since the library was loaded and connected."""
 
     def __init__(self, expected: int, events: int, traced: bool) -> None:
         self.expected = expected
@@ -30,14 +30,14 @@ class Meter:
         self.cache: dict[tuple[str, str], Any] = {}
 
     def start(self) -> None:
-        """The library is ready: what comes now is the first sync."""
+        """Begin the first sync."""
         gc.collect()
         if self.traced:
             tracemalloc.start()
         self._mark()
 
     def synced(self, count: int) -> None:
-        """The whole list is in memory: what comes now are the changes."""
+        """The whole list is in memory; changes follow."""
         cpu, wall = self._since()
         assert count >= self.expected, f"{count} objects of {self.expected}"
         gc.collect()
@@ -47,7 +47,7 @@ class Meter:
         self._mark()
 
     def event(self) -> bool:
-        """One change is in memory; True when it was the last."""
+        """One change is in memory; True if it was the last."""
         self.seen += 1
         if self.seen == self.events:
             report(events_cpu=self._since()[0] / self.events)
@@ -77,19 +77,19 @@ def resident_bytes() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
-async def mooring(kubeconfig: str, meter: Meter) -> None:
-    from mooring.clock import Entropy, SystemClock
-    from mooring.kube.client import KubeClient
-    from mooring.kube.connection import connect
-    from mooring.kube.kubeconfig import load_kubeconfig
-    from mooring.kube.reflector import Reflector
-    from mooring.kube.resources import NODES, PODS
+async def hawser(kubeconfig: str, meter: Meter) -> None:
+    from hawser.client import KubeClient
+    from hawser.clock import Entropy, SystemClock
+    from hawser.connection import connect
+    from hawser.kubeconfig import load_kubeconfig
+    from hawser.reflector import Reflector, Scope
+    from hawser.resources import NODES, PODS
 
     clock = SystemClock()
     connection = await connect(load_kubeconfig(kubeconfig).target(), clock)
     client = KubeClient(connection)
     await client.list(NODES)
-    reflector = Reflector(client, PODS, clock=clock, entropy=Entropy(), page_size=PAGE)
+    reflector = Reflector(client, PODS, clock=clock, entropy=Entropy(), scope=Scope(page_size=PAGE))
     meter.start()
     running = asyncio.create_task(reflector.run())
     await reflector.wait_synced()
@@ -130,7 +130,7 @@ async def official(kubeconfig: str, meter: Meter) -> None:
     finished = threading.Event()
     meter.start()
     informer.start()
-    while informer._resource_version is None:  # the informer does not say when it has synced
+    while informer._resource_version is None:  # the informer does not report that it has synced
         time.sleep(0.005)
     meter.synced(len(informer.cache.list()))
     informer.add_event_handler(MODIFIED, lambda item: finished.set() if meter.event() else None)
@@ -180,7 +180,7 @@ async def kr8s(kubeconfig: str, meter: Meter) -> None:
 
 
 CONTENDERS: dict[str, Callable[[str, Meter], Coroutine[Any, Any, None]]] = {
-    "mooring": mooring,
+    "hawser": hawser,
     "lightkube": lightkube,
     "kubernetes": official,
     "kubernetes_asyncio": kubernetes_asyncio,

@@ -1,4 +1,4 @@
-"""Pods as in real clusters: about 8 KB with probes, volumes, env, tolerations, a kubelet's status, managed fields."""
+"""Pods like those of real clusters: about 8 KB with probes, volumes, env, tolerations, status and managed fields."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ NODES = 20
 
 
 def node(number: int, now: str) -> dict[str, Any]:
-    """A node that says it is ready, so that nobody removes its pods."""
+    """A node that is Ready, so that its pods are not evicted."""
     condition = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "ready"}
     return {
         "metadata": {"name": f"bench-node-{number}", "labels": {"kubernetes.io/hostname": f"bench-node-{number}"}},
@@ -20,7 +20,7 @@ def node(number: int, now: str) -> dict[str, Any]:
 
 
 def pod(number: int) -> dict[str, Any]:
-    """One worker pod, already placed on a node."""
+    """One worker pod with a node."""
     app = f"service-{number % 40}"
     return {
         "metadata": {
@@ -75,7 +75,7 @@ def pod(number: int) -> dict[str, Any]:
 
 
 def status(number: int, now: str) -> dict[str, Any]:
-    """What a kubelet reports of a running pod."""
+    """The status of a running pod."""
     kinds = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
     address = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
     return {

@@ -1,8 +1,8 @@
-"""The clients of `claims.py`: a process of its own that costs as little as possible.
+"""The clients of `claims.py`, in a separate process that uses as little CPU as possible.
 
-Reads one job a line (JSON) from standard input and answers each with one line: the latencies, and the time it all took.
-Requests are bytes made beforehand, sent over kept connections without an HTTP library: what the clients burn is not
-there for those who are measured. Imports nothing of Mooring.
+Reads one job a line (JSON) from standard input and answers each with one line: the latencies, and the total time.
+Requests are prepared bytes, sent over kept connections without an HTTP library, because the clients share the CPU with
+what is measured. Imports nothing of Mooring.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import random
 import ssl
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any
 
 CLAIM = json.dumps({"owner": "bench", "ttlSeconds": 3600, "wait": 30}).encode()
@@ -28,7 +28,7 @@ STAMP = {
 
 
 class Connection(asyncio.Protocol):
-    """One kept HTTP/1.1 connection: one request at a time, answers with a length or in chunks."""
+    """One kept HTTP/1.1 connection: one request at a time, bodies with a length or in chunks."""
 
     def __init__(self) -> None:
         self._transport: Any = None
@@ -40,7 +40,7 @@ class Connection(asyncio.Protocol):
         self._transport = transport
 
     def ask(self, request: bytes) -> asyncio.Future[tuple[int, bytes]]:
-        """The status and the body that the request is answered with."""
+        """The status and the body of the response."""
         self._received.clear()
         self._answer = asyncio.get_running_loop().create_future()
         self._transport.write(request)
@@ -64,7 +64,7 @@ class Connection(asyncio.Protocol):
 
 
 def _body(head: bytes, rest: bytes) -> bytes | None:
-    """The body, or None while it is not complete."""
+    """The body, or None if it is not complete yet."""
     at = head.find(b"content-length: ")
     if at >= 0:
         end = head.find(b"\r\n", at)
@@ -74,7 +74,7 @@ def _body(head: bytes, rest: bytes) -> bytes | None:
 
 
 class Server:
-    """Connections to one address, lent out one request at a time."""
+    """Connections to one address, each used for one request at a time."""
 
     def __init__(self, host: str, port: int, token: str, tls: ssl.SSLContext | None) -> None:
         self._where = (host, port)
@@ -83,12 +83,12 @@ class Server:
         self._free: list[Connection] = []
 
     def request(self, method: str, path: str, body: bytes = b"", kind: str = "application/json") -> bytes:
-        """A whole request, as bytes."""
+        """A whole request as bytes."""
         head = f"{method} {path} HTTP/1.1\r\n{self._head}content-type: {kind}\r\ncontent-length: {len(body)}\r\n\r\n"
         return head.encode() + body
 
     async def open(self, count: int) -> None:
-        """Have at least so many connections, so that no measured request pays for making one."""
+        """Open connections before the measurement, so that no measured request has to."""
         self._free = [connection for connection in self._free if not connection.closed]  # idle for too long
         while len(self._free) < count:
             self._free.append(await self._connect())
@@ -106,7 +106,7 @@ class Server:
 
 
 class Clients:
-    """What can be asked for, by name of the job."""
+    """The jobs, by kind."""
 
     def __init__(self, given: dict[str, Any]) -> None:
         tls = ssl.create_default_context(cafile=given["authority"])
@@ -131,14 +131,21 @@ class Clients:
                 return await in_flight(job["clients"], [self._cycle] * job["count"])
             case "arrivals":
                 await self._mooring.open(20)
-                return await self._arrivals(job["rate"], job["seconds"])
+                return await arrivals(job["rate"], job["seconds"], itertools.repeat(self._visit))
+            case "patch arrivals":
+                await self._kubernetes.open(20)
+                names = itertools.cycle(job["names"])
+                return await arrivals(job["rate"], job["seconds"], map(self._patcher, names))
             case "release":
                 held, self._held = self._held, []
                 return await in_flight(20, [lambda claim=claim: self._release(claim) for claim in held])
         raise ValueError(job)
 
     def _patcher(self, name: str) -> Callable[[], Awaitable[float]]:
-        annotations = {**STAMP["annotations"], "bench.dev/epoch": str(next(self._epochs))}  # no patch changes nothing
+        annotations = {
+            **STAMP["annotations"],
+            "bench.dev/epoch": str(next(self._epochs)),
+        }  # every patch changes the pod
         body = json.dumps({"metadata": {**STAMP, "annotations": annotations}}).encode()
         kind = "application/merge-patch+json"
         request = self._kubernetes.request("PATCH", f"{self._pods_path}/{name}", body, kind)
@@ -168,25 +175,26 @@ class Clients:
         await self._release(self._held.pop())
         return latency
 
-    async def _arrivals(self, rate: float, seconds: float) -> list[float]:
-        """Poisson arrivals that do not wait for one another; each claim is given back a second after it was served."""
+    async def _visit(self) -> float:
+        """A claim that is released one second after it was served."""
+        latency = await self._claim()
+        claim = self._held.pop()
+        await asyncio.sleep(1)
+        await self._release(claim)
+        return latency
 
-        async def visit() -> float:
-            latency = await self._claim()
-            claim = self._held.pop()
-            await asyncio.sleep(1)
-            await self._release(claim)
-            return latency
 
-        chance = random.Random(45)
-        visits = []
-        due = time.perf_counter()
-        ends = due + seconds
-        while due < ends:
-            await asyncio.sleep(max(0.0, due - time.perf_counter()))
-            visits.append(asyncio.create_task(visit()))
-            due += chance.expovariate(rate)
-        return list(await asyncio.gather(*visits))
+async def arrivals(rate: float, seconds: float, work: Iterator[Callable[[], Awaitable[float]]]) -> list[float]:
+    """Poisson arrivals in an open loop: they do not wait for each other."""
+    chance = random.Random(45)
+    visits = []
+    due = time.perf_counter()
+    ends = due + seconds
+    while due < ends:
+        await asyncio.sleep(max(0.0, due - time.perf_counter()))
+        visits.append(asyncio.ensure_future(next(work)()))
+        due += chance.expovariate(rate)
+    return list(await asyncio.gather(*visits))
 
 
 async def in_flight(limit: int, work: Iterable[Callable[[], Awaitable[float]]]) -> list[float]:
@@ -203,7 +211,7 @@ async def in_flight(limit: int, work: Iterable[Callable[[], Awaitable[float]]]) 
 
 
 async def main() -> None:
-    """Jobs in, latencies out, until the input ends."""
+    """Read jobs and write latencies until the input ends."""
     reader = asyncio.StreamReader(limit=1 << 24)
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)

@@ -1,7 +1,7 @@
-"""The stage of `claims.py`: a real control plane, a PostgreSQL, one `mooring serve` and a pool of warm workers.
+"""The environment of `claims.py`: a real control plane, a PostgreSQL, one `mooring serve` and a pool of warm workers.
 
-Workers are made by Mooring and run on simulated nodes. Once all are ready the nodes' kubelets are stopped: what they
-would burn by watching must not count for anyone. The nodes stay Ready, because nobody judges their silence for a day.
+Mooring creates the workers, which run on simulated nodes. When all are ready, the kubelets are stopped, because their
+watches would use CPU. The nodes stay Ready: the node controller's grace period is one day.
 """
 
 import asyncio
@@ -14,17 +14,15 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mooring.clock import Entropy, SystemClock
-from mooring.kube.client import KubeClient
-from mooring.kube.connection import connect
-from mooring.kube.crds.installing import install_crds
-from mooring.kube.kubeconfig import load_kubeconfig
-from mooring.kube.resources import NAMESPACES, PODS, WORKERPOOLS
+from drydock import ControlPlane, LocalOptions, NodeTemplate, PlaneOptions, kubernetes_nodes
+from hawser.client import KubeClient
+from hawser.clock import Entropy, SystemClock
+from hawser.connection import connect
+from hawser.kubeconfig import load_kubeconfig
+from hawser.resources import NAMESPACES, PODS
+from mooring.kinds.installation import install_crds
+from mooring.kinds.resources import WORKERPOOLS
 from mooring.ledger.embedded import EmbeddedServer
-from mooring.sandbox.actors.kubelet.machine import NodeTemplate
-from mooring.sandbox.cluster import LocalOptions, kubernetes_nodes
-from mooring.sandbox.kubernetes.components import PlaneOptions
-from mooring.sandbox.kubernetes.launcher import ControlPlane
 
 NAMESPACE, POOL, TOKEN = "bench", "pool", "bench-token"
 PODS_A_NODE = 100
@@ -35,18 +33,18 @@ CLOCK = SystemClock()
 
 @dataclass(frozen=True)
 class Stage:
-    """What is measured, and how to reach it."""
+    """The processes that are measured, and their addresses."""
 
     plane: ControlPlane
     client: KubeClient
     mooring_port: int
-    pids: dict[str, int]  # the process, or the first of its family, by name
+    pids: dict[str, int]  # the process, or the parent of several, by name
     raw_pods: list[str]
 
 
 @dataclass(frozen=True)
 class Cores:
-    """Who may run where: each half of what there is, or all of it for both."""
+    """The cores of the control plane and of Mooring: separate halves, or all cores for both."""
 
     plane: set[int]
     mooring: set[int]
@@ -60,7 +58,7 @@ class Cores:
 
 @contextlib.contextmanager
 def starting_on(cores: set[int]) -> Iterator[None]:
-    """Processes that are started meanwhile stay on these cores."""
+    """Processes that are started in this context run on these cores."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cores)
     try:
@@ -71,7 +69,7 @@ def starting_on(cores: set[int]) -> Iterator[None]:
 
 @contextlib.asynccontextmanager
 async def staged(workers: int, raw_pods: int, *, budget: bool, cores: Cores) -> AsyncIterator[Stage]:
-    """Everything ready and quiet."""
+    """The environment with all workers warm, and idle."""
     entropy = Entropy()
     async with contextlib.AsyncExitStack() as stack:
         root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mooring-bench-")))
@@ -104,7 +102,7 @@ async def staged(workers: int, raw_pods: int, *, budget: bool, cores: Cores) -> 
 
 
 async def _make_raw_pods(client: KubeClient, count: int) -> list[str]:
-    """Pods like the workers that Mooring does not look at: their patches measure the API server alone."""
+    """Pods like workers that Mooring does not watch: their patches measure the API server alone."""
     names = [f"{RAW}-{number}" for number in range(count)]
     for name in names:
         await client.create(PODS, {"metadata": {"name": name, "labels": {"app": RAW}}, **TEMPLATE}, NAMESPACE)
@@ -124,7 +122,7 @@ async def _make_pool(client: KubeClient, workers: int, budget: bool) -> None:
 
 
 async def _until_warm(client: KubeClient, workers: int) -> None:
-    """Until all are idle; then without a floor, so that claims do not make the pool grow."""
+    """Wait until all workers are idle, then set `warm` to 0, so that claims do not make the pool grow."""
     while True:
         await asyncio.sleep(2)
         pool = await client.get(WORKERPOOLS, POOL, NAMESPACE)
@@ -137,7 +135,7 @@ async def _until_warm(client: KubeClient, workers: int) -> None:
 
 @contextlib.asynccontextmanager
 async def _serving(kubeconfig: Path, database: str, state: Path, port: int) -> AsyncIterator[int]:
-    """A `mooring serve` of its own process; answers its process id."""
+    """Run `mooring serve` in a process; its process id."""
     environment = {
         **os.environ,
         "MOORING_PORT": str(port),

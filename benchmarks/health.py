@@ -1,8 +1,8 @@
-"""What health checks cost: CPU of the checking process a check, and how evenly they are spread.
+"""The cost of health checks: CPU of the checking process for each check, and how evenly checks are spread over time.
 
-    python benchmarks/health.py [--workers 1000] [--seconds 10]
+    python -m benchmarks.health [--workers 1000] [--seconds 10]
 
-Workers are connections to one small server in another process; only the checker's CPU is counted.
+All workers are connections to one small server in another process; only the CPU of the checking process is counted.
 """
 
 import argparse
@@ -14,18 +14,21 @@ import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from mooring.clock import Entropy, SystemClock
-from mooring.control.claiming.activity import PolledActivity
-from mooring.control.health import HealthChecks
-from mooring.control.probing import Answer, HttpProbe, Target
+from benchmarks.bars import Bar, judge
+from hawser.clock import Entropy, SystemClock
+from mooring.controllers.activity import PolledActivity
+from mooring.controllers.pools.health import HealthChecks
+from mooring.controllers.pools.probe import Answer, HttpProbe, Target
 from mooring.model.pool import Health, Pool, PoolSpec
 from mooring.model.worker import Worker
 
 ADDRESS, PORT, KEY = "127.64.255.1", 8000, "bench/workers"
+PERIOD_SECONDS = 2  # of the pool's health checks
+CPU_BAR_MS, DONE_BAR = 0.5, 0.9
 
 
 class StandingFleet:
-    """As many workers as asked for, all at one address; nothing ever changes."""
+    """A number of workers at one address, which never change."""
 
     def __init__(self, count: int) -> None:
         since = datetime(2026, 3, 1, tzinfo=UTC)
@@ -55,7 +58,7 @@ class StandingFleet:
 
 @dataclass
 class Counting:
-    """A probe that counts, and keeps when it was asked."""
+    """A probe that records the time of each check and counts failures."""
 
     inner: HttpProbe = field(default_factory=HttpProbe)
     began: list[float] = field(default_factory=list)
@@ -68,7 +71,8 @@ class Counting:
         return answer
 
 
-async def measure(workers: int, seconds: float) -> None:
+async def measure(workers: int, seconds: float) -> list[Bar]:
+    """The bars, after a few lines about the spread of checks."""
     clock, probe, fleet = SystemClock(), Counting(), StandingFleet(workers)
     checks = HealthChecks(fleet, probe, PolledActivity(clock), clock, Entropy())  # type: ignore[arg-type]
     fleet.arrive()
@@ -83,13 +87,19 @@ async def measure(workers: int, seconds: float) -> None:
     for moment in probe.began:
         slices[int((moment - started) * 20)] += 1
     count = len(probe.began)
-    print(f"{workers} workers: {count / passed:.0f} checks/s ({workers / 2:.0f} due), {probe.failed} failed")
-    print(f"{spent / count * 1e3:.3f} ms CPU a check, {spent / passed * 100:.0f} % of a core")
+    due = workers / PERIOD_SECONDS * passed
     tasks = len(asyncio.all_tasks())
+    print(f"{workers} workers: {count / passed:.0f} checks/s, {spent / passed * 100:.0f} % of a core")
     print(f"fullest 50 ms: {max(slices)} checks, mean {count / len(slices):.0f}; tasks at the end: {tasks}")
+    return [
+        Bar("CPU-ms a check", spent / count * 1e3, CPU_BAR_MS),
+        Bar("checks made over checks due", count / due, DONE_BAR, at_least=True),
+        Bar("failed checks", probe.failed, 0),
+    ]
 
 
-def main() -> None:
+def main() -> int:
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=10.0)
@@ -102,11 +112,11 @@ def main() -> None:
     try:
         assert server.stdout is not None
         server.stdout.readline()
-        asyncio.run(measure(given.workers, given.seconds))
+        return judge(asyncio.run(measure(given.workers, given.seconds)))
     finally:
         server.terminate()
         server.wait()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

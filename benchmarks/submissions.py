@@ -1,26 +1,28 @@
-"""A thousand batches to the end, in virtual time: how many requests a batch costs, and that the number is fixed.
+"""The requests of a submission for each batch, in virtual time. The number must not grow with the batches.
 
-python benchmarks/submissions.py [BATCHES ...]      (default: 100 1000)
+python -m benchmarks.submissions [BATCHES ...]      (default: 100 1000)
 """
 
 import sys
 from collections import Counter
 from dataclasses import dataclass
 
-from mooring.clock import SystemClock
+from benchmarks.bars import Bar, judge
+from drydock import plain_nodes, run_virtual
+from hawser.clock import SystemClock
+from hawser.resources import JOBS
 from mooring.incidents.stage import NAMESPACE, START, open_stage
-from mooring.kube.resources import JOBS, SUBMISSIONS
+from mooring.kinds.resources import SUBMISSIONS
 from mooring.model.submission import Step, SubmissionSpec, name_for
-from mooring.sandbox.cluster import plain_nodes
-from mooring.sandbox.virtual import run_virtual
 
 NODES = 20
 MOST_SECONDS = 3600.0
+REQUESTS_BAR = 1.1  # a batch: one create
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What one submission cost the API server."""
+    """The requests of one submission."""
 
     batches: int
     creates: int
@@ -30,22 +32,22 @@ class Cost:
 
     @property
     def a_batch(self) -> float:
-        """Requests that grow with the batches: those that make Jobs."""
+        """The requests about Jobs, for each Job."""
         return self.of_jobs / (self.batches + 2)
 
 
 def measure(batches: int) -> Cost:
-    """One submission with so many batches, on a stage of its own."""
+    """Run one submission in its own virtual cluster."""
 
     async def play() -> Cost:
         async with open_stage(1, plain_nodes(NODES)) as stage:
             replica = stage.start()
-            await replica.mooring.fleet.wait_synced()
+            await replica.mooring.wait_synced()
             await stage.clock.sleep(2)
             before = len(replica.transport.calls)
             many = tuple(Step(args=(f"query-{number}",)) for number in range(batches))
             order = SubmissionSpec(key="many", program="search", setup=Step(), batches=many, finalizer=Step())
-            await replica.mooring.submissions.desk.submit(NAMESPACE, order)
+            await replica.mooring.submissions.commands.submit(NAMESPACE, order)
             started = stage.clock.monotonic()
             while (await stage.client.get(SUBMISSIONS, name_for("many"), NAMESPACE)).status.phase != "Succeeded":
                 assert stage.clock.monotonic() - started < MOST_SECONDS, "the submission does not end"
@@ -69,18 +71,20 @@ def _kind(path: str) -> str:
     return f"{kind}/status" if parts[-1] == "status" else kind
 
 
-def main() -> None:
-    """Print a line for each size."""
-    clock = SystemClock()
+def main() -> int:
+    """Print a line for each size, then the bars."""
+    clock, bars = SystemClock(), []
     for batches in [int(text) for text in sys.argv[1:]] or [100, 1000]:
         began = clock.monotonic()
         cost = measure(batches)
         print(
             f"{cost.batches} batches: {cost.a_batch:.3f} Job requests a batch, {cost.creates} creates, "
             f"{cost.others.get('PATCH submissions/status', 0)} status writes, {sum(cost.others.values())} in all, "
-            f"{cost.seconds:.0f} s of virtual time, {clock.monotonic() - began:.1f} s of ours"
+            f"{cost.seconds:.0f} s of virtual time, {clock.monotonic() - began:.1f} s of real time"
         )
+        bars.append(Bar(f"Job requests a batch, {batches} batches", cost.a_batch, REQUESTS_BAR))
+    return judge(bars)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

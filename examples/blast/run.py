@@ -1,4 +1,4 @@
-"""Warm a sharded BLAST database onto the nodes of a local Mooring, search it there, and compare with one whole search.
+"""Warm a sharded BLAST database on the nodes of a local Mooring, search it there, and compare with an unsharded search.
 
 mooring up &
 python examples/blast/run.py [--state .state] [--folder FOLDER]
@@ -13,15 +13,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from hawser.client import KubeClient
+from hawser.clock import SystemClock
+from hawser.connection import connect
+from hawser.kubeconfig import load_kubeconfig
+from hawser.resources import NAMESPACES
 from mooring.client.connection import Connection, find_endpoint
-from mooring.clock import SystemClock
 from mooring.demo.blast import make_dataset, search_whole
 from mooring.demo.reports import MERGED
 from mooring.demo.search import Prepared, Search, prepare_blast
-from mooring.kube.client import KubeClient
-from mooring.kube.connection import connect
-from mooring.kube.kubeconfig import load_kubeconfig
-from mooring.kube.resources import NAMESPACES, WARMUPS
+from mooring.kinds.resources import WARMUPS
 
 NAMESPACE = "blast"
 WARMUP = "synthetic-nt"
@@ -30,24 +31,24 @@ _LOOK_SECONDS = 0.5
 
 
 def search_in(folder: Path) -> Search:
-    """The example's search, with everything it makes in one folder."""
+    """The search of the example, with all its files in one folder."""
     return Search(NAMESPACE, WARMUP, LOCAL_PATH, folder)
 
 
 async def apply_warmup(kubeconfig: Path, body: dict[str, Any]) -> None:
-    """Namespace and Warmup, as kubectl apply would make them."""
+    """Create the namespace and the Warmup, like kubectl apply."""
     connection = await connect(load_kubeconfig(kubeconfig).target(""), SystemClock())
     client = KubeClient(connection)
     try:
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
-        await client.apply(NAMESPACES, NAMESPACE, namespace, field_manager="example")
-        await client.apply(WARMUPS, WARMUP, body, NAMESPACE, field_manager="example")
+        await client.apply(NAMESPACES, namespace, field_manager="example")
+        await client.apply(WARMUPS, body, NAMESPACE, field_manager="example")
     finally:
         await connection.close()
 
 
 def wait_until_warm(mooring: Connection, seconds: float, tell: Callable[[str], None]) -> None:
-    """Until every shard is on a live node and proven."""
+    """Wait until every shard is verified on a live node."""
 
     def look() -> str:
         status = mooring.get(f"/v1/warmups/{NAMESPACE}/{WARMUP}")["status"]
@@ -65,7 +66,7 @@ def submit(mooring: Connection, search: Search, prepared: Prepared, key: str) ->
 
 
 def wait_until_done(mooring: Connection, name: str, seconds: float, tell: Callable[[str], None]) -> None:
-    """Until the finalizer has merged the reports."""
+    """Wait until the finalizer has merged the reports."""
 
     def look() -> str:
         seen = mooring.get(f"/v1/submissions/{NAMESPACE}/{name}")["status"]
@@ -86,7 +87,7 @@ def _wait(look: Callable[[], str], wanted: str, seconds: float) -> None:
 
 
 class Teller:
-    """Says a line when it is another one than before."""
+    """Prints a line if it differs from the last one."""
 
     def __init__(self) -> None:
         self._last = ""
@@ -98,7 +99,7 @@ class Teller:
 
 
 def main() -> None:
-    """The whole story."""
+    """Run the whole example."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--state", type=Path, default=Path(".state"))
     parser.add_argument("--folder", type=Path, default=None, help="for the dataset; a new one by default")

@@ -1,4 +1,4 @@
-"""The pool of query workers: four sessions each, reused, checked, protected while they work."""
+"""The pool of query workers: four sessions each, reused, health-checked, protected while busy."""
 
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ NAMESPACE, NAME = "queries", "duckdb"
 
 
 def pool_spec(**changes: Any) -> dict[str, Any]:
-    """`spec` of the WorkerPool; workers are local processes of this very Python."""
+    """`spec` of the WorkerPool; the workers are local processes of this Python."""
     container = {
         "name": "duckdb",
         "image": "mooring/duckdb",

@@ -1,4 +1,4 @@
-"""Queries whose answer is known and whose length can be chosen; and the way to ask a worker."""
+"""Queries with a known answer and an adjustable length, and the client for a worker."""
 
 import http.client
 import json
@@ -9,11 +9,11 @@ _SAMPLE_ROWS = 2_000_000
 
 
 class QueryDied(Exception):
-    """The worker went away in the middle of a query, or refused it."""
+    """The worker stopped during a query, or refused it."""
 
 
 def ask(address: str, port: int, sql: str, timeout_seconds: float = 600.0) -> dict[str, Any]:
-    """Run one query on a worker; `QueryDied` says what became of it otherwise."""
+    """Run one query on a worker; `QueryDied` if it does not finish."""
     connection = http.client.HTTPConnection(address, port, timeout=timeout_seconds)
     try:
         connection.request("POST", "/query", json.dumps({"sql": sql}), {"Content-Type": "application/json"})
@@ -29,7 +29,7 @@ def ask(address: str, port: int, sql: str, timeout_seconds: float = 600.0) -> di
 
 
 def heavy_sql(rows: int) -> str:
-    """Counts and adds up numbers by bucket; the digest of each of them is what takes the time."""
+    """Counts and adds up numbers by bucket; computing the digest of each takes the time."""
     return (
         f"SELECT i % {BUCKETS} AS bucket, count(*) AS n, sum(i)::BIGINT AS total, max(md5(i::VARCHAR)) AS digest "
         f"FROM range({rows}) AS numbers(i) GROUP BY bucket ORDER BY bucket"
@@ -37,7 +37,7 @@ def heavy_sql(rows: int) -> str:
 
 
 def expected(rows: int) -> list[tuple[int, int, int]]:
-    """Bucket, count and sum, by arithmetic."""
+    """Bucket, count and sum, computed without a database."""
     found = []
     for bucket in range(BUCKETS):
         count = len(range(bucket, rows, BUCKETS))
@@ -46,6 +46,6 @@ def expected(rows: int) -> list[tuple[int, int, int]]:
 
 
 def calibrate(address: str, port: int, seconds: float) -> int:
-    """How many rows keep a worker busy for about so long."""
+    """The number of rows that keep a worker busy for about this long."""
     sample = float(ask(address, port, heavy_sql(_SAMPLE_ROWS))["seconds"])
     return max(_SAMPLE_ROWS, int(_SAMPLE_ROWS * seconds / max(sample, 0.01)))

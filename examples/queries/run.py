@@ -1,4 +1,4 @@
-"""A query keeps running while its node is drained under it.
+"""A query continues while its node is drained.
 
 mooring up &
 python examples/queries/run.py [--state .state] [--seconds 60]
@@ -20,7 +20,7 @@ from mooring.client.connection import Connection, find_endpoint
 
 
 def kubectl(state: Path, *arguments: str, body: object = None) -> str:
-    """Run one command; its own words go to the terminal when it fails."""
+    """Run one command; its errors go to the terminal."""
     done = subprocess.run(
         ["kubectl", "--kubeconfig", str(state / "kubeconfig"), *arguments],
         input=json.dumps(body) if body is not None else None,
@@ -32,7 +32,7 @@ def kubectl(state: Path, *arguments: str, body: object = None) -> str:
 
 
 def apply_pool(state: Path) -> None:
-    """The namespace and the pool, on the demo's work nodes; waits for its floor."""
+    """Create the namespace and the pool on the demo's work nodes, and wait until it is warm."""
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     kubectl(state, "apply", "-f", "-", body=namespace)
     kubectl(state, "apply", "-f", "-", body=pool_manifest(placement={"nodePool": "blast"}))
@@ -40,22 +40,22 @@ def apply_pool(state: Path) -> None:
 
 
 def node_of(connection: Connection, worker: str) -> str:
-    """Where a worker runs."""
+    """The node of a worker."""
     detail: dict[str, Any] = connection.get(f"/v1/workers/{NAMESPACE}/{worker}", {})
     return str(detail["worker"]["node"])
 
 
 def play(state: Path, seconds: float) -> None:
-    """Claim, ask, drain meanwhile, and compare the rows with arithmetic."""
+    """Claim, query, drain meanwhile, and compare the rows with the expected ones."""
     apply_pool(state)
     endpoint = find_endpoint("", "", state)
     connection = Connection(endpoint)
     mooring = Mooring(endpoint.url, endpoint.token)
     key = f"{NAMESPACE}/{NAME}"
-    with mooring.claim(key, owner="analyst", ttl="5m", wait="1m") as lease:
-        address, node = lease.worker.address, node_of(connection, lease.worker.name)
+    with mooring.claim(key, owner="analyst", ttl="5m", wait="1m") as claim:
+        address, node = claim.worker.address, node_of(connection, claim.worker.name)
         rows = calibrate(address, PORT, seconds)
-        print(f"{rows:,} rows on {lease.worker.name} at {node}: about {seconds:.0f} s")
+        print(f"{rows:,} rows on {claim.worker.name} at {node}: about {seconds:.0f} s")
         answers: list[Any] = []
 
         def run_query() -> None:

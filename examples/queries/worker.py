@@ -1,6 +1,7 @@
-"""A worker that answers SQL: DuckDB behind a small HTTP server. After SIGTERM it finishes what runs and exits with 0.
+"""A worker that answers SQL: DuckDB behind a small HTTP server. After SIGTERM it finishes its queries and exits with 0.
 
-POST /query {"sql": "..."} -> {"columns": [...], "rows": [[...]], "seconds": n}     GET /healthz -> its own word
+POST /query {"sql": "..."} -> {"columns": [...], "rows": [[...]], "seconds": n}
+GET /healthz -> whether it executes
 """
 
 import argparse
@@ -13,17 +14,17 @@ from typing import Any
 
 import duckdb
 
-from mooring.client.door import Closed, Door
+from mooring.client.session_gate import Draining, SessionGate
 
 
 class Engine:
-    """One database in memory; every query gets a cursor of its own, so that several run side by side."""
+    """One database in memory; every query gets its own cursor, so that several run in parallel."""
 
     def __init__(self, threads: int, memory: str) -> None:
         self._connection = duckdb.connect(config={"threads": threads, "memory_limit": memory})
 
     def run(self, sql: str) -> dict[str, Any]:
-        """The whole answer of one query."""
+        """The whole result of one query."""
         started = time.monotonic()
         found = self._connection.cursor().execute(sql)
         columns = [column[0] for column in found.description or ()]
@@ -31,23 +32,23 @@ class Engine:
         return {"columns": columns, "rows": rows, "seconds": round(time.monotonic() - started, 3)}
 
 
-def make_handler(engine: Engine, door: Door) -> type[BaseHTTPRequestHandler]:
+def make_handler(engine: Engine, gate: SessionGate) -> type[BaseHTTPRequestHandler]:
     """The routes."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             if self.path == "/healthz":
-                self._answer(200, door.describe())
+                self._answer(200, gate.describe())
             else:
                 self._answer(404, json.dumps({"error": "no such page"}))
 
         def do_POST(self) -> None:
             text = self.rfile.read(int(self.headers.get("Content-Length", "0")))
             try:
-                with door.session():
+                with gate.session():
                     self._answer(200, json.dumps(engine.run(json.loads(text)["sql"]), default=str))
-            except Closed as closed:
-                self._answer(410, json.dumps({"error": str(closed)}))
+            except Draining as draining:
+                self._answer(410, json.dumps({"error": str(draining)}))
             except (duckdb.Error, KeyError, ValueError) as error:
                 self._answer(400, json.dumps({"error": str(error)}))
 
@@ -70,13 +71,13 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--memory", default="512MB")
     given = parser.parse_args()
-    door = Door()
-    door.close_on_sigterm()
+    gate = SessionGate()
+    gate.close_on_sigterm()
     address = os.environ.get("POD_IP", "127.0.0.1")
-    server = ThreadingHTTPServer((address, given.port), make_handler(Engine(given.threads, given.memory), door))
+    server = ThreadingHTTPServer((address, given.port), make_handler(Engine(given.threads, given.memory), gate))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(f"answers SQL at {address}:{given.port}", flush=True)
-    door.wait_empty()
+    gate.wait_drained()
     server.shutdown()
     print("drained", flush=True)
 

@@ -1,4 +1,4 @@
-"""The pool's mint: gives each session credentials of its own, and fails the first time it is asked."""
+"""The pool's mint: gives each session its own credentials, and fails the first time."""
 
 import json
 import threading
@@ -23,12 +23,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *arguments: object) -> None:
-        """The report says what matters."""
+        """Print nothing; the report of the example has what matters."""
 
 
 @contextmanager
 def running_mint() -> Iterator[str]:
-    """Its URL, while it runs."""
+    """The URL of a running mint."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:

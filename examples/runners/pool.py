@@ -1,4 +1,4 @@
-"""The pool of runners in the cluster: made, watched until it is warm, and removed without a trace."""
+"""The pool of runners: created, watched until it is warm, and removed completely."""
 
 import asyncio
 import sys
@@ -7,13 +7,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from hawser.client import KubeClient
+from hawser.clock import SystemClock
+from hawser.connection import connect
+from hawser.errors import ObjectNotFound
+from hawser.kubeconfig import load_kubeconfig
+from hawser.resources import NAMESPACES, PODS, SERVICEACCOUNTS
 from mooring.client.connection import Connection
-from mooring.clock import SystemClock
-from mooring.kube.client import KubeClient
-from mooring.kube.connection import connect
-from mooring.kube.errors import ObjectNotFound
-from mooring.kube.kubeconfig import load_kubeconfig
-from mooring.kube.resources import NAMESPACES, PODS, SERVICEACCOUNTS, WORKERPOOLS
+from mooring.kinds.resources import WORKERPOOLS
 from mooring.model.names import API_VERSION, POOL
 
 NAMESPACE, NAME = "ci", "runners"
@@ -23,7 +24,7 @@ PORT = 8000
 
 
 def manifest(mint_url: str) -> dict[str, Any]:
-    """Four warm runners. A template needs no more than a command: where Mooring is and a token come by themselves."""
+    """Four warm runners. The template needs only a command: Mooring's address and a token are added."""
     runner = {
         "name": "runner",
         "image": "example/runner",
@@ -34,7 +35,7 @@ def manifest(mint_url: str) -> dict[str, Any]:
     spec = {
         "warm": RUNNERS,
         "max": RUNNERS,
-        "reuse": "Never",  # each runner runs one job and is replaced
+        "reuse": "Never",  # each runner executes one job and is replaced
         "dispatch": "Poll",
         "serviceAccount": "PerWorker",
         "protection": {"graceSeconds": 5},
@@ -45,15 +46,15 @@ def manifest(mint_url: str) -> dict[str, Any]:
 
 
 async def make(kubeconfig: Path, mint_url: str) -> None:
-    """Namespace and pool, as kubectl apply would make them."""
+    """Create the namespace and the pool, like kubectl apply."""
     async with _client(kubeconfig) as client:
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
-        await client.apply(NAMESPACES, NAMESPACE, namespace, field_manager="example")
-        await client.apply(WORKERPOOLS, NAME, manifest(mint_url), NAMESPACE, field_manager="example")
+        await client.apply(NAMESPACES, namespace, field_manager="example")
+        await client.apply(WORKERPOOLS, manifest(mint_url), NAMESPACE, field_manager="example")
 
 
 async def remove(kubeconfig: Path, mooring: Connection, seconds: float = 60) -> dict[str, int]:
-    """Delete the pool; what is left of it after so many seconds, or as soon as nothing is."""
+    """Delete the pool; what is left of it after this many seconds, or as soon as nothing is."""
     async with _client(kubeconfig) as client:
         try:
             await client.delete(WORKERPOOLS, NAME, NAMESPACE)
@@ -72,7 +73,7 @@ async def remove(kubeconfig: Path, mooring: Connection, seconds: float = 60) -> 
 
 
 async def wait_until_warm(mooring: Connection, seconds: float = 90) -> None:
-    """Until every runner is idle."""
+    """Wait until every runner is idle."""
     for _ in range(round(seconds * 4)):
         pools = {f"{pool['namespace']}/{pool['name']}": pool["status"] for pool in mooring.get("/v1/pools")["items"]}
         if KEY in pools and pools[KEY]["idle"] == RUNNERS:
@@ -82,7 +83,7 @@ async def wait_until_warm(mooring: Connection, seconds: float = 90) -> None:
 
 
 def claims(mooring: Connection) -> list[dict[str, Any]]:
-    """Every claim that the pool ever had."""
+    """Every claim of the pool, also ended ones."""
     return list(mooring.get(f"/v1/claims?pool={KEY}&limit=500")["items"])
 
 

@@ -1,4 +1,4 @@
-"""A git repository to test: `main` is sound, `broken` has a bug that its tests find."""
+"""A git repository to test: `main` is correct, `broken` has a bug that its tests find."""
 
 import subprocess
 from pathlib import Path
@@ -21,7 +21,7 @@ BROKEN = "def height(hour):\n    return abs(12 - hour)\n"
 
 
 def make_repository(folder: Path) -> Path:
-    """The path to clone it from."""
+    """Create it; returns the path to clone it from."""
     folder.mkdir()
     _git(folder, "init", "--quiet", "--initial-branch", "main")
     (folder / "test_tide.py").write_text(TESTS)

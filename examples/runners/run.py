@@ -1,4 +1,4 @@
-"""Twenty CI jobs on four warm runners of a local Mooring; one runner is killed, one mint fails, no job is lost.
+"""Twenty CI jobs on four warm runners of a local Mooring. One runner is killed, one mint fails, no job is lost.
 
 mooring up &
 python examples/runners/run.py [--state .state] [--json]
@@ -26,11 +26,11 @@ from mooring.client.connection import Connection, find_endpoint
 from mooring.client.errors import MintFailed
 
 JOBS = 20
-BROKEN = (3, 11)  # these test the branch with the bug
-KILLED = 6  # this one's runner is killed while it works
+BROKEN = (3, 11)  # these jobs test the branch with the bug
+KILLED = 6  # the runner of this job is killed
 AT_ONCE = 8
 
-# $1 repository, $2 branch, $3 where to note the runner's pid, $4 how long the tests take beside their own time
+# $1 repository, $2 branch, $3 file for the runner's pid, $4 additional seconds of the tests
 SCRIPT = """
 echo "$PPID" > "$3.part" && mv "$3.part" "$3.$MOORING_EPOCH"
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
@@ -43,19 +43,19 @@ python3 -m unittest 2>&1
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What came back of one job."""
+    """The result of one job."""
 
     job: int
     branch: str
     exit_code: int
-    asked: int  # how often: a failed mint is asked again
+    asked: int  # how often it was requested: after a failed mint again
     starts: int
     worker: str
     output: str
 
 
 class Jobs:
-    """All jobs over one repository."""
+    """All jobs on one repository."""
 
     def __init__(self, mooring: Mooring, repository: Path, notes: Path) -> None:
         self._mooring = mooring
@@ -63,7 +63,7 @@ class Jobs:
         self._notes = notes
 
     def run(self, number: int) -> Report:
-        """To its report, once. A job whose mint failed never began: it is asked for again."""
+        """Run a job once and return its report. A job whose mint failed has not begun, so it is requested again."""
         branch = "broken" if number in BROKEN else "main"
         note = self._notes / f"job-{number}"
         arguments = [str(self._repository), branch, str(note), "3" if number == KILLED else "0"]
@@ -75,7 +75,7 @@ class Jobs:
                     owner=f"team-{number % 4}",
                     payload=payload,
                     key=f"{self._notes.name}-job-{number}-{asked}",
-                    ttl="6s",
+                    ttl="30s",
                     timeout="3m",
                     retryable=True,
                 )
@@ -92,7 +92,7 @@ class Jobs:
         return [int(note.read_text()) for note in sorted(notes, key=lambda note: int(note.suffix[1:]))]
 
     def kill_a_runner(self) -> None:
-        """As soon as the job is under way; its worker starts anew, and knows nothing of it."""
+        """Kill the runner when the job is running; its worker restarts and does not know the job."""
         while not (pids := self.runners_of(KILLED)):
             time.sleep(0.05)
         os.kill(pids[0], signal.SIGKILL)
@@ -118,7 +118,7 @@ def run_all(state: Path) -> tuple[list[Report], dict[str, int]]:
 
 
 def find_fault(reports: list[Report], left: dict[str, int]) -> str:
-    """What is not as it should be; empty when everything is."""
+    """What is wrong with the result; empty if nothing."""
     if [report.job for report in reports] != list(range(1, JOBS + 1)):
         return "not every job was reported once"
     for report in reports:
@@ -132,7 +132,7 @@ def find_fault(reports: list[Report], left: dict[str, int]) -> str:
 
 
 def main() -> int:
-    """0 when every job was reported once and nothing is left."""
+    """0 if every job was reported once and nothing is left."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--state", type=Path, default=Path(".state"), help="the state folder of `mooring up`")
     parser.add_argument("--json", action="store_true", help="the reports for programs")

@@ -1,0 +1,17 @@
+"""A control plane for benchmarks: a real one over a given cluster and ledger, with fakes for what is outside."""
+
+from hawser.client import KubeClient
+from hawser.clock import Clock, Entropy
+from mooring.app import Adapters, Mooring, ReplicaOptions, Surroundings
+from mooring.controllers.activity import PolledActivity
+from mooring.controllers.pools.probe import HttpProbe
+from mooring.incidents.documents import StagedDocuments
+from mooring.incidents.fakes import Mint
+from mooring.ledger.port import Ledger
+
+
+def make_replica(client: KubeClient, ledger: Ledger, clock: Clock, entropy: Entropy) -> Mooring:
+    """Not running yet; its `context` is what controllers are made with."""
+    adapters = Adapters(Mint(), PolledActivity(clock), StagedDocuments(), HttpProbe())
+    given = Surroundings(client, ledger, clock, entropy, ReplicaOptions("bench"), adapters)
+    return Mooring(given)

@@ -1,0 +1,3 @@
+"""The plugins of the tests of all three packages."""
+
+pytest_plugins = ("packages.testing.coroutines", "packages.testing.distribution")

@@ -1,5 +1,0 @@
-"""`python -m mooring` is `mooring`."""
-
-from mooring.cli.main import main
-
-main()

@@ -1,4 +1,0 @@
-"""The pages.
-
-Must not know: anything but the api's read models.
-"""

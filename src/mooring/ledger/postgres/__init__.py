@@ -1,5 +1,0 @@
-"""The ledger on PostgreSQL."""
-
-from mooring.ledger.postgres.ledger import PostgresLedger
-
-__all__ = ["PostgresLedger"]

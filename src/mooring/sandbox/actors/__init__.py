@@ -1,4 +1,0 @@
-"""What moves in a cluster: scheduler, controllers, kubelet, drift, each an ordinary API client.
-
-Must not know: the API server's inside.
-"""

@@ -1,1 +1,0 @@
-"""The parts and deeds of a resource that have a path of their own: scale, eviction, binding, log, token."""

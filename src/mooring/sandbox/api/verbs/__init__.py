@@ -1,1 +1,0 @@
-"""What can be done to a resource: one module for each way of reading and writing."""

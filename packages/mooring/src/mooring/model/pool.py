@@ -128,15 +128,16 @@ class Pool(msgspec.Struct, frozen=True):
     defects: tuple[str, ...] = ()  # fields that could not be read
     created_at: datetime | None = None
     terminating_since: datetime | None = None
+    problems: tuple[str, ...] = ()  # why the pool must not be reconciled: its defects, and what is wrong with its spec
+
+    def __post_init__(self) -> None:
+        """Check the spec once: every claim asks for the answer."""
+        problems = (*self.defects, *(str(problem) for problem in check_spec(self.spec)))
+        msgspec.structs.force_setattr(self, "problems", problems)
 
     @property
     def key(self) -> str:
         return f"{self.namespace}/{self.name}"
-
-
-def find_problems(pool: Pool) -> tuple[str, ...]:
-    """Why the pool must not be reconciled; empty if it may."""
-    return (*pool.defects, *(str(problem) for problem in check_spec(pool.spec)))
 
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")

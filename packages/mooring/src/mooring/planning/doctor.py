@@ -8,7 +8,7 @@ from typing import Any
 from mooring.model import names
 from mooring.model.doctor_report import Check, CheckStatus
 from mooring.model.node import Quarantine
-from mooring.model.pool import Pool, find_problems
+from mooring.model.pool import Pool
 from mooring.model.worker import Worker
 from mooring.planning.budgets.plan import AbandonedBudget
 
@@ -213,7 +213,7 @@ def judge_pools(pools: Iterable[Pool]) -> tuple[Check, ...]:
     checks, sound = [], 0
     for pool in pools:
         check_id = f"pool/{pool.key}"
-        if problems := find_problems(pool):
+        if problems := pool.problems:
             fix = f"kubectl -n {pool.namespace} edit workerpool {pool.name}"
             checks.append(Check(check_id, FAIL, f"{pool.key}: {problems[0]}", {"problems": list(problems)}, fix))
             continue

@@ -3,7 +3,8 @@ from datetime import timedelta
 import pytest
 
 from mooring.planning.placement import Placed
-from mooring.planning.pools.plan import Backoff, InFlight, plan_pool
+from mooring.planning.pools.plan import plan_pool
+from mooring.planning.pools.snapshot import Backoff, InFlight
 from packages.mooring.tests.planning.fleets import (
     NOW,
     created,

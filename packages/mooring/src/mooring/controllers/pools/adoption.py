@@ -21,7 +21,7 @@ from mooring.model import names
 from mooring.model.audit import AuditOutcome, Subject
 from mooring.model.errors import Conflict, InvalidInput, NotFound
 from mooring.model.evidence import clean_line
-from mooring.model.pool import Pool, find_problems
+from mooring.model.pool import Pool
 from mooring.model.protection import PROTECTION_ANNOTATIONS, PROTECTION_LABELS
 from mooring.model.selector import parse_selector
 from mooring.model.suggestions import suggest
@@ -87,8 +87,8 @@ class PodAdoption:
         pool = pool_from_view(await self._client.get(WORKERPOOLS, name, namespace))
         if pool.terminating:
             raise Conflict(f"pool {key} is being deleted, and its workers with it", fix="adopt into another pool")
-        if problems := find_problems(pool):
-            raise Conflict(f"pool {key} has an invalid spec: {'; '.join(problems)}", fix="correct the spec first")
+        if pool.problems:
+            raise Conflict(f"pool {key} has an invalid spec: {'; '.join(pool.problems)}", fix="correct the spec first")
         return pool
 
     async def _carry_out(self, pool: Pool, pod: views.Pod, step: AdoptionStep, request: AdoptRequest) -> AdoptedPod:

@@ -17,7 +17,8 @@ from mooring.ledger.records import Channel, Wake
 from mooring.model.changes import is_claim_only, is_status_only
 from mooring.model.pool import Pool
 from mooring.model.worker import Worker
-from mooring.planning.pools.plan import PoolPlan, PoolSnapshot
+from mooring.planning.pools.plan import PoolPlan
+from mooring.planning.pools.snapshot import PoolSnapshot
 
 NODE_COALESCE_SECONDS = 0.2
 SOON_SECONDS = 0.05  # enough to take what belongs together in one look

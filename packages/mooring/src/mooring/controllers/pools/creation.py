@@ -21,7 +21,7 @@ from mooring.model.pool import Pool
 from mooring.model.worker import Worker
 from mooring.planning.actions import CreateWorker
 from mooring.planning.placement import Placed
-from mooring.planning.pools.plan import Backoff, InFlight
+from mooring.planning.pools.snapshot import Backoff, InFlight
 
 log = structlog.get_logger()
 

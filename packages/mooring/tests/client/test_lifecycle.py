@@ -113,7 +113,7 @@ def test_a_fork_in_the_block_leaves_the_renewals_to_the_parent(dock, start):
     assert dock.claim(output.strip()).state is ClaimState.RELEASED, errors
 
 
-def test_the_blocking_sdk_works_inside_a_running_event_loop(dock):
+async def test_the_blocking_sdk_works_inside_a_running_event_loop(dock):
     pool = dock.pool()
 
     async def main():
@@ -122,7 +122,7 @@ def test_the_blocking_sdk_works_inside_a_running_event_loop(dock):
             claim.check()
             return claim.id
 
-    assert dock.claim(asyncio.run(main())).state is ClaimState.RELEASED
+    assert dock.claim(await main()).state is ClaimState.RELEASED
 
 
 def test_threads_share_one_mooring(dock):
@@ -142,16 +142,8 @@ def test_threads_share_one_mooring(dock):
     assert len(set(workers)) == 4 and dock.open_claims(pool) == 0
 
 
-def test_a_loss_that_a_thread_notices_cancels_the_block_of_the_event_loop(dock):
+async def test_a_loss_that_a_thread_notices_cancels_the_block_of_the_event_loop(dock):
     pool = dock.pool()
-
-    async def main():
-        with Front(dock.url) as front:
-            async with AsyncMooring(front.url, TOKEN).claim(pool, owner="acme", ttl="1s") as claim:
-                front.closed = True
-                with pytest.raises(LeaseLost):
-                    await asyncio.to_thread(wait_for_loss, claim)
-                await asyncio.sleep(30)
 
     def wait_for_loss(claim):
         while True:
@@ -159,8 +151,12 @@ def test_a_loss_that_a_thread_notices_cancels_the_block_of_the_event_loop(dock):
             time.sleep(0.01)
 
     started = time.monotonic()
-    with pytest.raises(LeaseLost):
-        asyncio.run(main())
+    with pytest.raises(LeaseLost), Front(dock.url) as front:
+        async with AsyncMooring(front.url, TOKEN).claim(pool, owner="acme", ttl="1s") as claim:
+            front.closed = True
+            with pytest.raises(LeaseLost):
+                await asyncio.to_thread(wait_for_loss, claim)
+            await asyncio.sleep(30)
     assert time.monotonic() - started < 10
 
 

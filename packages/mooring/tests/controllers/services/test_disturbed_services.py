@@ -36,8 +36,8 @@ async def scale(stage: Stage, replicas: int) -> None:
     await stage.client.merge_patch(DEPLOYMENTS, "api", body, NAMESPACE, field_manager="kubectl")
 
 
-def test_a_deployment_that_somebody_scales_serves_on_and_the_fix_takes_it_back():
-    async def scenario(stage: Stage) -> None:
+async def test_a_deployment_that_somebody_scales_serves_on_and_the_fix_takes_it_back():
+    async with on_stage() as stage:
         stage.start()
         await create(stage, **PLACED)
         await until_serving(stage)
@@ -53,11 +53,9 @@ def test_a_deployment_that_somebody_scales_serves_on_and_the_fix_takes_it_back()
         assert (status["phase"], status["fix"]) == ("Serving", "") and len(await stage.pods()) == 1
         assert not any(one["type"] == "ReplicasOwned" for one in status["conditions"])
 
-    on_stage(scenario)
 
-
-def test_who_scales_a_deployment_does_not_keep_the_next_image_from_it():
-    async def scenario(stage: Stage) -> None:
+async def test_who_scales_a_deployment_does_not_keep_the_next_image_from_it():
+    async with on_stage() as stage:
         stage.start()
         await create(stage, **PLACED)
         await until_serving(stage)
@@ -67,11 +65,9 @@ def test_who_scales_a_deployment_does_not_keep_the_next_image_from_it():
         status = await status_of(stage)
         assert (status["phase"], status["rollout"]["image"], status["rollout"]["replicas"]) == ("Serving", "api:2", 2)
 
-    on_stage(scenario)
 
-
-def test_a_deployment_that_somebody_scales_to_nothing_fails_with_the_command_that_undoes_it():
-    async def scenario(stage: Stage) -> None:
+async def test_a_deployment_that_somebody_scales_to_nothing_fails_with_the_command_that_undoes_it():
+    async with on_stage() as stage:
         stage.start()
         await create(stage, replicas=2, **PLACED)
         await until_serving(stage)
@@ -81,10 +77,8 @@ def test_a_deployment_that_somebody_scales_to_nothing_fails_with_the_command_tha
         await carry_out(stage, status["fix"])
         await until_serving(stage)
 
-    on_stage(scenario)
 
-
-def test_a_service_that_is_not_to_be_exposed_any_more_is_removed_with_a_row_and_as_it_was_seen(
+async def test_a_service_that_is_not_to_be_exposed_any_more_is_removed_with_a_row_and_as_it_was_seen(
     monkeypatch: pytest.MonkeyPatch,
 ):
     given: list[dict[str, Any]] = []
@@ -94,7 +88,7 @@ def test_a_service_that_is_not_to_be_exposed_any_more_is_removed_with_a_row_and_
         given.append({"kind": resource.kind, **options})
         await delete(client, resource, name, namespace, **options)
 
-    async def scenario(stage: Stage) -> None:
+    async with on_stage() as stage:
         stage.start()
         await create(stage, **PLACED)
         await until_serving(stage)
@@ -114,12 +108,10 @@ def test_a_service_that_is_not_to_be_exposed_any_more_is_removed_with_a_row_and_
         assert (asked["uid"], asked["resource_version"]) == (port.metadata.uid, port.metadata.resource_version)
         assert code_of(await status_of(stage)) == "Serving"
 
-    on_stage(scenario)
-
 
 # --- what is never said ----------------------------------------------------------------------------------------------
-def test_without_an_answer_it_is_unknown_and_with_one_again_serving():
-    async def scenario(stage: Stage) -> None:
+async def test_without_an_answer_it_is_unknown_and_with_one_again_serving():
+    async with on_stage() as stage:
         stage.start()
         await create(stage, **PLACED)
         await until_serving(stage)
@@ -129,11 +121,9 @@ def test_without_an_answer_it_is_unknown_and_with_one_again_serving():
         stage.documents.answers = lambda _: None
         await until_serving(stage)
 
-    on_stage(scenario)
 
-
-def test_what_may_not_be_read_is_unknown_on_the_object_and_for_everyone_who_asks():
-    async def scenario(stage: Stage) -> None:
+async def test_what_may_not_be_read_is_unknown_on_the_object_and_for_everyone_who_asks():
+    async with on_stage() as stage:
         hidden = Rule(Reply(403, "Forbidden"), methods=frozenset({"GET"}), path=r"^/apis/apps/v1/deployments")
         replica = stage.start("a", [hidden])
         await create(stage, **PLACED)
@@ -143,11 +133,9 @@ def test_what_may_not_be_read_is_unknown_on_the_object_and_for_everyone_who_asks
         assert reading.status.phase == "Unknown" and reading.why.fix == "mooring doctor"
         assert await objects(stage) == 0
 
-    on_stage(scenario)
 
-
-def test_what_breaks_looking_after_a_service_is_told_in_its_status_and_healed():
-    async def scenario(stage: Stage) -> None:
+async def test_what_breaks_looking_after_a_service_is_told_in_its_status_and_healed():
+    async with on_stage() as stage:
         stage.start()
         await create(stage, **PLACED)
         await create(stage, "other", **PLACED)
@@ -169,11 +157,9 @@ def test_what_breaks_looking_after_a_service_is_told_in_its_status_and_healed():
         stage.documents.answers = lambda _: None
         await until_serving(stage, within=60)
 
-    on_stage(scenario)
 
-
-def test_an_api_server_that_refuses_for_long_makes_a_service_unknown_and_a_hiccup_does_not():
-    async def scenario(stage: Stage) -> None:
+async def test_an_api_server_that_refuses_for_long_makes_a_service_unknown_and_a_hiccup_does_not():
+    async with on_stage() as stage:
         stage.start()
         await create(stage, **PLACED)
         await until_serving(stage)
@@ -188,11 +174,9 @@ def test_an_api_server_that_refuses_for_long_makes_a_service_unknown_and_a_hiccu
         assert first["phase"] == "Serving"
         assert status["phase"] == "Unknown" and "the API server is away" in status["reason"]
 
-    on_stage(scenario)
 
-
-def test_two_control_planes_do_not_quarrel_over_a_service():
-    async def scenario(stage: Stage) -> None:
+async def test_two_control_planes_do_not_quarrel_over_a_service():
+    async with on_stage() as stage:
         replicas = [stage.start("a"), stage.start("b")]
         await create(stage, **PLACED)
         await until_serving(stage)
@@ -204,5 +188,3 @@ def test_two_control_planes_do_not_quarrel_over_a_service():
         }
         assert len(writers) == 1
         assert [len((await stage.client.list(PODS, NAMESPACE)).items), await objects(stage)] == [1, 3]
-
-    on_stage(scenario)

@@ -46,8 +46,8 @@ async def rows(stage: Stage) -> list[AuditEntry]:
     return [record.entry for record in listed.items if record.entry.actor == ME["actor"]]
 
 
-def test_a_preview_writes_nothing_and_its_fix_makes_the_order_fit():
-    async def scenario(stage: Stage) -> None:
+async def test_a_preview_writes_nothing_and_its_fix_makes_the_order_fit():
+    async with on_stage() as stage:
         commands = await start(stage)
         seen = (await commands.preview(order())).change
         assert (seen.action, seen.new_pods, seen.preflight.ok) == ("create", True, False)
@@ -57,11 +57,9 @@ def test_a_preview_writes_nothing_and_its_fix_makes_the_order_fit():
         assert fixed.preflight.ok and "image: none -> api:1" in fixed.changes
         assert (await stage.client.list(MANAGEDSERVICES, NAMESPACE)).items == [] and await rows(stage) == []
 
-    on_stage(scenario)
 
-
-def test_an_order_is_created_serves_and_changes_nothing_when_it_is_sent_again():
-    async def scenario(stage: Stage) -> None:
+async def test_an_order_is_created_serves_and_changes_nothing_when_it_is_sent_again():
+    async with on_stage() as stage:
         commands = await start(stage)
         made = await commands.apply(with_metadata({"labels": {"team": "a"}}), **ME)
         assert made.change.action == "create" and made.service.uid
@@ -73,11 +71,9 @@ def test_an_order_is_created_serves_and_changes_nothing_when_it_is_sent_again():
         found = await stage.client.get(MANAGEDSERVICES, "api", NAMESPACE)
         assert found.metadata.labels == {"team": "a"}
 
-    on_stage(scenario)
 
-
-def test_an_update_stores_exactly_the_spec_that_was_sent():
-    async def scenario(stage: Stage) -> None:
+async def test_an_update_stores_exactly_the_spec_that_was_sent():
+    async with on_stage() as stage:
         commands = await start(stage)
         template = {"labels": {"tier": "front"}, "annotations": {"a/b": "c"}}
         before = order(**PLACED, env=[{"name": "MODE", "value": "secret"}], replicas=2, podTemplate=template)
@@ -96,11 +92,9 @@ def test_an_update_stores_exactly_the_spec_that_was_sent():
         update = (await rows(stage))[0]
         assert update.action == "update" and "secret" not in str(update.evidence)
 
-    on_stage(scenario)
 
-
-def test_an_order_for_another_object_or_version_is_refused():
-    async def scenario(stage: Stage) -> None:
+async def test_an_order_for_another_object_or_version_is_refused():
+    async with on_stage() as stage:
         commands = await start(stage)
         with pytest.raises(NotFound):
             await commands.apply(with_metadata({"uid": "somebody"}), **ME)
@@ -114,12 +108,10 @@ def test_an_order_for_another_object_or_version_is_refused():
         await commands.apply(with_metadata({"uid": made.service.uid}, image="api:2"), **ME)
         assert (await spec_of(stage))["image"] == "api:2"
 
-    on_stage(scenario)
-
 
 @pytest.mark.parametrize("seed", range(5))
-def test_orders_at_the_same_time_leave_one_of_them_whole(seed: int):
-    async def scenario(stage: Stage) -> None:
+async def test_orders_at_the_same_time_leave_one_of_them_whole(seed: int):
+    async with on_stage(seed) as stage:
         commands = await start(stage)
         ordered = [order(image=f"api:{n}", replicas=n, **PLACED) for n in range(1, 6)]
         await asyncio.gather(*(commands.apply(one, **ME) for one in ordered))
@@ -127,12 +119,10 @@ def test_orders_at_the_same_time_leave_one_of_them_whole(seed: int):
         assert stored["image"] == f"api:{stored['replicas']}"
         await until_serving(stage)
 
-    on_stage(scenario, seed)
-
 
 @pytest.mark.parametrize("effect", [LoseAnswer(), Answer(503, "ServiceUnavailable")])
-def test_an_order_whose_answer_is_lost_is_unknown_and_can_be_sent_again(effect: Any):
-    async def scenario(stage: Stage) -> None:
+async def test_an_order_whose_answer_is_lost_is_unknown_and_can_be_sent_again(effect: Any):
+    async with on_stage() as stage:
         lost = Rule(effect, methods=frozenset({"POST"}), resource="managedservices", nth=frozenset({1}))
         commands = await start(stage, lost)
         with pytest.raises(Unavailable):
@@ -144,26 +134,22 @@ def test_an_order_whose_answer_is_lost_is_unknown_and_can_be_sent_again(effect: 
         first = (await stage.ledger.audit.list(AuditFilter(name="api", actor=ME["actor"]))).items[-1]
         assert first.outcome is AuditOutcome.FAILED and "may have taken effect" in first.error
 
-    on_stage(scenario)
-
 
 def _audit_is_away(call: LedgerCall) -> Fault:
     return Fault.AWAY if call.noun == "audit" and call.method == "begin" else Fault.NONE
 
 
-def test_without_a_ledger_nothing_is_written():
-    async def scenario(stage: Stage) -> None:
+async def test_without_a_ledger_nothing_is_written():
+    async with on_stage() as stage:
         replica = stage.start("a", fault=_audit_is_away)
         await stage.clock.sleep(5)
         with pytest.raises(Unavailable):
             await replica.mooring.services.commands.apply(order(**PLACED), **ME)
         assert (await stage.client.list(MANAGEDSERVICES, NAMESPACE)).items == []
 
-    on_stage(scenario)
 
-
-def test_what_nobody_could_apply_is_said_before():
-    async def scenario(stage: Stage) -> None:
+async def test_what_nobody_could_apply_is_said_before():
+    async with on_stage() as stage:
         commands = await start(stage)
         body = {"metadata": {"name": "api"}, "spec": {"ports": [{"port": 80}]}}
         await stage.client.create(SERVICES, body, NAMESPACE)
@@ -178,11 +164,9 @@ def test_what_nobody_could_apply_is_said_before():
         with pytest.raises(InvalidInput):  # only the CRD knows this limit
             await commands.preview(order(image="i" * 2000))
 
-    on_stage(scenario)
 
-
-def test_a_refused_order_is_stored_and_applied_as_soon_as_a_node_takes_it():
-    async def scenario(stage: Stage) -> None:
+async def test_a_refused_order_is_stored_and_applied_as_soon_as_a_node_takes_it():
+    async with on_stage() as stage:
         commands = await start(stage)
         made = await commands.apply(order(), **ME)
         assert not made.change.preflight.ok
@@ -192,11 +176,9 @@ def test_a_refused_order_is_stored_and_applied_as_soon_as_a_node_takes_it():
         await commands.apply(order(**PLACED), **ME)
         await until_serving(stage)
 
-    on_stage(scenario)
 
-
-def test_a_deleted_service_goes_with_everything_that_it_owns():
-    async def scenario(stage: Stage) -> None:
+async def test_a_deleted_service_goes_with_everything_that_it_owns():
+    async with on_stage() as stage:
         commands = await start(stage)
         made = await commands.apply(order(**PLACED), **ME)
         await until_serving(stage)
@@ -215,16 +197,12 @@ def test_a_deleted_service_goes_with_everything_that_it_owns():
         with pytest.raises(NotFound):
             await commands.remove(NAMESPACE, "api", "", **ME)
 
-    on_stage(scenario)
 
-
-def test_its_objects_name_the_service_as_their_owner():
-    async def scenario(stage: Stage) -> None:
+async def test_its_objects_name_the_service_as_their_owner():
+    async with on_stage() as stage:
         commands = await start(stage)
         made = await commands.apply(order(**PLACED), **ME)
         await until_serving(stage)
         for kind in (DEPLOYMENTS, SERVICES, BUDGETS):
             owner = (await stage.client.get(kind, "api", NAMESPACE)).metadata.controller
             assert owner is not None and owner.uid == made.service.uid
-
-    on_stage(scenario)

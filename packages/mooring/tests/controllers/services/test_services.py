@@ -1,7 +1,7 @@
 """Services on a stage: what is applied and when, what an update and a rollback do, and what is never said."""
 
 from hawser.resources import BUDGETS, DEPLOYMENTS, NODES, SERVICES
-from mooring.incidents.stage import NAMESPACE, Stage
+from mooring.incidents.stage import NAMESPACE
 from packages.mooring.tests.controllers.services.hands import (
     CRASHING,
     PLACED,
@@ -19,8 +19,8 @@ from packages.mooring.tests.controllers.services.hands import (
 
 
 # --- before anything is applied --------------------------------------------------------------------------------------
-def test_a_service_that_no_node_takes_is_refused_before_anything_is_applied():
-    async def scenario(stage: Stage) -> None:
+async def test_a_service_that_no_node_takes_is_refused_before_anything_is_applied():
+    async with on_stage() as stage:
         replica = stage.start()
         await create(stage)
         status = await until_code(stage, "Unschedulable", within=5)
@@ -38,22 +38,18 @@ def test_a_service_that_no_node_takes_is_refused_before_anything_is_applied():
         assert served["url"] == "http://api.runners.svc:8080"
         assert replica.mooring.queries.fleet.invariant("schedulable").state == "holds"
 
-    on_stage(scenario)
 
-
-def test_a_node_that_comes_later_is_enough():
-    async def scenario(stage: Stage) -> None:
+async def test_a_node_that_comes_later_is_enough():
+    async with on_stage() as stage:
         stage.start()
         await create(stage)
         await until_code(stage, "Unschedulable")
         await stage.client.merge_patch(NODES, "work-03", {"spec": {"taints": None}})
         await until_serving(stage, within=30)
 
-    on_stage(scenario)
 
-
-def test_an_update_that_no_node_takes_leaves_the_version_before_alone():
-    async def scenario(stage: Stage) -> None:
+async def test_an_update_that_no_node_takes_leaves_the_version_before_alone():
+    async with on_stage() as stage:
         stage.start()
         await create(stage, **PLACED)
         await until_serving(stage)
@@ -64,23 +60,19 @@ def test_an_update_that_no_node_takes_leaves_the_version_before_alone():
         assert {pod.metadata.uid for pod in await stage.pods()} == before
         assert condition(status, "Available") == "True"
 
-    on_stage(scenario)
 
-
-def test_a_wrong_spec_is_told_and_nothing_is_applied():
-    async def scenario(stage: Stage) -> None:
+async def test_a_wrong_spec_is_told_and_nothing_is_applied():
+    async with on_stage() as stage:
         stage.start()
         twice = [{"name": "MODE", "value": "a"}, {"name": "MODE", "value": "b"}]
         await create(stage, env=twice, **PLACED)
         status = await until_code(stage, "InvalidSpec")
         assert "spec.env[1].name" in status["reason"] and await objects(stage) == 0
 
-    on_stage(scenario)
-
 
 # --- what is applied -------------------------------------------------------------------------------------------------
-def test_a_single_replica_never_blocks_a_drain():
-    async def scenario(stage: Stage) -> None:
+async def test_a_single_replica_never_blocks_a_drain():
+    async with on_stage() as stage:
         stage.start()
         await create(stage, **PLACED)
         await until_serving(stage)
@@ -95,22 +87,18 @@ def test_a_single_replica_never_blocks_a_drain():
         await until_code(stage, "RollingOut", within=10)
         await until_serving(stage)
 
-    on_stage(scenario)
 
-
-def test_of_two_replicas_one_stays():
-    async def scenario(stage: Stage) -> None:
+async def test_of_two_replicas_one_stays():
+    async with on_stage() as stage:
         stage.start()
         await create(stage, replicas=2, **PLACED)
         await until_serving(stage)
         await stage.clock.sleep(5)
         assert (await stage.client.get(BUDGETS, "api", NAMESPACE)).status.desired_healthy == 1
 
-    on_stage(scenario)
 
-
-def test_a_settled_service_writes_nothing():
-    async def scenario(stage: Stage) -> None:
+async def test_a_settled_service_writes_nothing():
+    async with on_stage() as stage:
         replica = stage.start()
         await create(stage, **PLACED)
         await until_serving(stage)
@@ -121,11 +109,9 @@ def test_a_settled_service_writes_nothing():
         assert later == []
         assert 5 <= len(stage.documents.asked) - asked <= 15  # the document is read again, now and then
 
-    on_stage(scenario)
 
-
-def test_objects_of_somebody_else_are_left_alone():
-    async def scenario(stage: Stage) -> None:
+async def test_objects_of_somebody_else_are_left_alone():
+    async with on_stage() as stage:
         pod = {"containers": [{"name": "main", "image": "theirs"}]}
         labels = {"app": "theirs"}
         template = {"metadata": {"labels": labels}, "spec": pod}
@@ -138,11 +124,9 @@ def test_objects_of_somebody_else_are_left_alone():
         found = await stage.client.get(DEPLOYMENTS, "api", NAMESPACE)
         assert (found.metadata.uid, found.spec) == (theirs.metadata.uid, theirs.spec)
 
-    on_stage(scenario)
 
-
-def test_what_was_deleted_comes_back_and_what_was_given_up_goes():
-    async def scenario(stage: Stage) -> None:
+async def test_what_was_deleted_comes_back_and_what_was_given_up_goes():
+    async with on_stage() as stage:
         stage.start()
         await create(stage, **PLACED)
         await until_serving(stage)
@@ -154,11 +138,9 @@ def test_what_was_deleted_comes_back_and_what_was_given_up_goes():
         assert (await stage.client.list(SERVICES, NAMESPACE)).items == []
         await until_serving(stage)
 
-    on_stage(scenario)
 
-
-def test_scaled_to_zero_is_absent():
-    async def scenario(stage: Stage) -> None:
+async def test_scaled_to_zero_is_absent():
+    async with on_stage() as stage:
         stage.start()
         await create(stage, **PLACED)
         await until_serving(stage)
@@ -168,12 +150,10 @@ def test_scaled_to_zero_is_absent():
         await carry_out(stage, status["fix"])
         await until_serving(stage)
 
-    on_stage(scenario)
-
 
 # --- updates ---------------------------------------------------------------------------------------------------------
-def test_while_an_update_rolls_the_service_is_not_called_serving():
-    async def scenario(stage: Stage) -> None:
+async def test_while_an_update_rolls_the_service_is_not_called_serving():
+    async with on_stage() as stage:
         stage.start()
         await create(stage, replicas=2, **PLACED)
         await until_serving(stage)
@@ -187,11 +167,9 @@ def test_while_an_update_rolls_the_service_is_not_called_serving():
         images = {pod.spec.containers[0].image for pod in await stage.pods() if not pod.terminating}
         assert images == {"api:2"}
 
-    on_stage(scenario)
 
-
-def test_a_bad_image_is_told_and_stays_when_no_rollback_was_asked_for():
-    async def scenario(stage: Stage) -> None:
+async def test_a_bad_image_is_told_and_stays_when_no_rollback_was_asked_for():
+    async with on_stage() as stage:
         stage.start()
         await create(stage, **PLACED)
         await until_serving(stage)
@@ -204,11 +182,9 @@ def test_a_bad_image_is_told_and_stays_when_no_rollback_was_asked_for():
         await carry_out(stage, status["fix"])
         await until_serving(stage)
 
-    on_stage(scenario)
 
-
-def test_a_bad_image_goes_back_to_the_last_serving_one_when_asked():
-    async def scenario(stage: Stage) -> None:
+async def test_a_bad_image_goes_back_to_the_last_serving_one_when_asked():
+    async with on_stage() as stage:
         stage.start()
         await create(stage, rollback="LastServing", **PLACED)
         await until_serving(stage)
@@ -223,11 +199,9 @@ def test_a_bad_image_goes_back_to_the_last_serving_one_when_asked():
         served = await until_serving(stage)
         assert served["rollout"]["rolledBackFrom"] == "" and served["rollout"]["lastServing"] == "api:2"
 
-    on_stage(scenario)
 
-
-def test_a_control_plane_that_dies_in_mid_rollback_is_followed_by_one_that_finishes_it():
-    async def scenario(stage: Stage) -> None:
+async def test_a_control_plane_that_dies_in_mid_rollback_is_followed_by_one_that_finishes_it():
+    async with on_stage() as stage:
         first = stage.start("a")
         await create(stage, rollback="LastServing", **PLACED)
         await until_serving(stage)
@@ -240,5 +214,3 @@ def test_a_control_plane_that_dies_in_mid_rollback_is_followed_by_one_that_finis
         await first.kill()
         stage.start("b")
         await until_code(stage, "RolledBack", within=120)
-
-    on_stage(scenario)

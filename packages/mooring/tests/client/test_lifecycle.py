@@ -2,8 +2,6 @@
 
 import asyncio
 import signal
-import subprocess
-import sys
 import threading
 import time
 
@@ -12,36 +10,13 @@ import pytest
 from mooring.client import AsyncMooring, LeaseLost, Mooring
 from mooring.model.claim import ClaimState, EndCause
 from packages.mooring.tests.client.dock import TOKEN, Front
+from packages.mooring.tests.client.processes import eventually
 
 
 @pytest.fixture
-def start(environment):
-    """Start a Python program that uses the SDK; whatever still runs at the end is killed."""
-    started = []
-
-    def run(code, *arguments):
-        process = subprocess.Popen(
-            [sys.executable, "-W", "error", "-c", f"from mooring.client import *\n{code}", *arguments],
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        started.append(process)
-        return process
-
-    yield run
-    for process in started:
-        process.kill()
-        process.communicate()
-
-
-def eventually(holds, what):
-    deadline = time.monotonic() + 15
-    while not (found := holds()):
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
-    return found
+def start(spawn):
+    """Start a Python program that uses the SDK."""
+    return lambda code, *arguments: spawn("-W", "error", "-c", f"from mooring.client import *\n{code}", *arguments)
 
 
 WAITS = 'import sys\nwith Mooring().claim(sys.argv[1], owner="second", wait="60s"): pass'

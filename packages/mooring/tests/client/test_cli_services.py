@@ -99,5 +99,5 @@ def test_a_date_in_a_file_is_the_text_that_it_was(dock, mooring, tmp_path):
 
 def test_services_are_still_listed_without_a_command(mooring):
     for arguments in ([], ["-o", "json"], ["list", "-o", "json"], ["-n", NAMESPACE, "-o", "name"]):
-        assert mooring(*arguments)[0] == 0
+        assert mooring("services", *arguments)[0] == 0
     assert mooring("services", "nobody")[0] == 3

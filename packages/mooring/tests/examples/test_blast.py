@@ -22,6 +22,8 @@ from packages.mooring.tests.client.dock import TOKEN, Dock
 from packages.mooring.tests.examples.loading import load_example
 from packages.mooring.tests.requirements import require_blast
 
+pytestmark = pytest.mark.realtime
+
 (run,) = load_example("blast", "run")
 SHARDS = 10
 
@@ -37,7 +39,6 @@ def silent(_: str) -> None:
     return None
 
 
-@pytest.mark.realtime
 async def test_a_search_that_was_killed_half_way_and_submitted_again_finishes_once(
     dataset: blast.Dataset, tmp_path: Path
 ):

@@ -149,24 +149,20 @@ def versions(items: list[ConfigMap] | tuple[ConfigMap, ...]) -> dict[str, str]:
     return {item.metadata.name: item.metadata.resource_version for item in items}
 
 
+@pytest.mark.realtime
 @pytest.mark.slow
-def test_the_cache_survives_a_hostile_network_to_drydock() -> None:
-    async def main() -> None:
-        api = ApiServer(SystemClock(), Entropy(), tokens={TOKEN: ADMIN})
-        async with serve(api) as server:
-            await survive(server, Trust(), True, TOKEN)
-        await api.close()
-
-    asyncio.run(main())
+async def test_the_cache_survives_a_hostile_network_to_drydock() -> None:
+    api = ApiServer(SystemClock(), Entropy(), tokens={TOKEN: ADMIN})
+    async with serve(api) as server:
+        await survive(server, Trust(), True, TOKEN)
+    await api.close()
 
 
+@pytest.mark.realtime
 @pytest.mark.slow
 @pytest.mark.kubernetes
-def test_the_cache_survives_a_hostile_network_to_a_real_control_plane() -> None:
-    async def main() -> None:
-        async with ControlPlane.start(None, clock=SystemClock(), entropy=Entropy()) as plane:
-            tls = ssl.create_default_context(cafile=str(plane.authority))
-            await survive(plane.url, Trust(authority=plane.authority.read_bytes()), tls, plane.token)
-
+async def test_the_cache_survives_a_hostile_network_to_a_real_control_plane() -> None:
     require_kubernetes()
-    asyncio.run(main())
+    async with ControlPlane.start(None, clock=SystemClock(), entropy=Entropy()) as plane:
+        tls = ssl.create_default_context(cafile=str(plane.authority))
+        await survive(plane.url, Trust(authority=plane.authority.read_bytes()), tls, plane.token)

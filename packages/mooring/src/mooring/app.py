@@ -160,7 +160,7 @@ class Mooring:
         invariants.find_too(SCHEDULABLE, services.unschedulable)
         quarantines = self.pools.quarantines
         reading = FleetQueries(fleet, nodes, context.ledger, self.health, quarantines, self._standings, invariants)
-        explainer = Explainer(context.client, nodes, clock, gather_failure)
+        explainer = Explainer(context.client, nodes, clock, partial(gather_failure, context.client))
         examined = Examined(
             context, fleet, reading, quarantines, self.leadership, lambda: self.reflectors, explainer.explain
         )

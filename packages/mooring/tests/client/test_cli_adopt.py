@@ -5,23 +5,10 @@ import time
 
 import httpx
 import pytest
-from typer.testing import CliRunner
 
 from hawser.resources import PODS
-from mooring.cli.main import app
 from mooring.client import Mooring
 from packages.mooring.tests.client.dock import NAMESPACE, TOKEN
-
-
-@pytest.fixture
-def mooring(environment):
-    """Run a command: exit code, stdout, stderr."""
-
-    def run(*arguments):
-        result = CliRunner().invoke(app, arguments, env=environment)
-        return result.exit_code, result.stdout, result.stderr
-
-    return run
 
 
 @pytest.fixture

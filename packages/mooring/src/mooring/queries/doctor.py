@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import structlog
 
 from hawser import views
+from hawser.clock import Clock
 from hawser.errors import NotPermitted, NotServed, ObjectNotFound
 from hawser.resources import BUDGETS, CRDS, SECRETS, Resource
 from mooring.kinds import load_crds
@@ -23,21 +24,14 @@ from mooring.model.doctor_report import Check, CheckStatus, DoctorReport
 from mooring.model.errors import MooringError
 from mooring.model.explanation import Explanation
 from mooring.model.permissions import CLUSTER_RULES, OPTIONAL
+from mooring.model.pool import Pool, SecretKey
 from mooring.planning import doctor as judge
 from mooring.planning.actions import WARM_FLOOR
 from mooring.planning.budgets.plan import find_abandoned_budgets
 from mooring.planning.mint_keys import KeyState, find_key, judge_mint_key, name_subject
 from mooring.planning.sick_pools import SickPool, find_sick_pools, judge_sick_pool
 from mooring.queries.fleet import FleetQueries
-
-if TYPE_CHECKING:
-    from hawser.clock import Clock
-    from hawser.reflector import Reflector
-    from mooring.controllers.pools.informer import PoolInformer
-    from mooring.controllers.pools.quarantine import Quarantines
-    from mooring.engine.context import Context
-    from mooring.engine.leader import Leadership
-    from mooring.model.pool import Pool, SecretKey
+from mooring.queries.sources import CacheSource, LeaderSource, PlatformSource, PoolSource, QuarantineSource
 
 log = structlog.get_logger()
 
@@ -56,12 +50,12 @@ Look = Callable[[], Awaitable[Iterable[Check]]]
 class Examined:
     """What the doctor checks."""
 
-    context: Context
-    pools: PoolInformer
+    context: PlatformSource
+    pools: PoolSource
     reading: FleetQueries
-    quarantines: Quarantines
-    leadership: Leadership
-    reflectors: Callable[[], Mapping[str, Reflector[Any]]]
+    quarantines: QuarantineSource
+    leadership: LeaderSource
+    reflectors: Callable[[], Mapping[str, CacheSource]]
     explain: Callable[[str, str], Awaitable[Explanation]]  # a pod by namespace and name
 
 

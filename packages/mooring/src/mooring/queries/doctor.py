@@ -78,6 +78,7 @@ class Doctor:
         began = self._clock.monotonic()
         looks: dict[str, Look] = {
             "api": self._api,
+            "own-api": self._own_api,
             "permissions": self._permissions,
             **{f"crd/{crd['metadata']['name']}": self._crd_look(crd) for crd in self._crds},
             "ledger": self._ledger,
@@ -128,6 +129,15 @@ class Doctor:
             Check("api", CheckStatus.OK, f"the API server answers: {version.name}", evidence),
             judge.judge_clock("API server", skew),
         )
+
+    async def _own_api(self) -> Iterable[Check]:
+        api = self._examined.context.words.reach.api
+        failure = await api.failure()
+        if not failure:
+            return (Check("own-api", CheckStatus.OK, f"Mooring's own API answers at {api.url}"),)
+        message = f"Mooring's own API does not answer at {api.url}: {failure}; silent workers and holders are kept"
+        fix = "if workers cannot reach that address either, repair the way to it; otherwise set MOORING_WORKER_URL"
+        return (Check("own-api", CheckStatus.FAIL, message, fix=fix),)
 
     async def _permissions(self) -> Iterable[Check]:
         turn = asyncio.Semaphore(_REVIEWS_AT_ONCE)

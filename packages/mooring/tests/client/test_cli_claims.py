@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -212,3 +213,12 @@ def test_on_a_terminal_the_command_gets_the_keyboard(dock, environment):
         os.close(terminal)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, seen
     assert b"got-ahoy" in seen
+
+
+def test_a_claim_that_waits_reports_what_changed_and_not_the_same_again(mooring, dock):
+    pool = dock.pool()
+    with Mooring(dock.url, TOKEN).claim(pool, owner="first"):
+        code, _, errors = mooring("claim", pool, "--owner", "patient", "--wait", "9s", "--", "true")
+    assert code == 5
+    reports = [re.sub(r", for \d+ s", "", line) for line in errors.splitlines() if "waits for a worker" in line]
+    assert reports and len(reports) == len(set(reports)), errors

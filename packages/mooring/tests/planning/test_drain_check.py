@@ -123,3 +123,9 @@ def test_the_nodes_own_node_claim_ends_the_wait_for_a_protected_session(bound, s
 def test_the_bound_counts_from_the_deletion_of_the_node_claim_and_not_from_an_earlier_cordon():
     at = node(drain_bound=DrainBound("work-x7", 600), unschedulable=True, draining_since=NOW - timedelta(hours=1))
     assert check(busy(), claims=[ran(90)], at=at).held_until == NOW + timedelta(seconds=600)
+
+
+def test_a_worker_that_is_stamped_without_a_live_claim_makes_the_answer_unknown():
+    answer = check(worker(0), worker(1, stamp=STAMP))
+    assert answer.verdict is DrainVerdict.UNKNOWN and "linux-1" in answer.message and "linux-0" not in answer.message
+    assert answer.fix.startswith("mooring workers --node node-1 -o wide")

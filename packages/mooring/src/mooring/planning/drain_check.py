@@ -12,6 +12,7 @@ from mooring.model.node import Node
 from mooring.model.pool import Pool
 from mooring.model.worker import ClassifiedWorker, WorkerState
 from mooring.planning.actions import earliest
+from mooring.planning.workers import STAMPED
 
 
 class Fate(StrEnum):
@@ -141,8 +142,12 @@ def _verdict(snapshot: DrainSnapshot, claims: tuple[ClaimAtStake, ...]) -> Drain
 
 
 def _unproven(snapshot: DrainSnapshot) -> list[str]:
-    """Names of adopted workers that may run a session from before their adoption."""
-    return sorted(item.worker.name for item in snapshot.workers if item.worker.unproven_since and not item.live_claims)
+    """Workers on which a session may run that no live claim covers: adopted ones, and those that are still stamped."""
+    return sorted(
+        item.worker.name
+        for item in snapshot.workers
+        if (item.worker.unproven_since or item.why.code == STAMPED) and not item.live_claims
+    )
 
 
 def _claim(snapshot: DrainSnapshot, item: ClassifiedWorker, claim: Claim) -> ClaimAtStake:
@@ -239,8 +244,8 @@ def _tell(
     match verdict:
         case DrainVerdict.UNKNOWN if snapshot.claims is not None:
             workers = ", ".join(_unproven(snapshot))
-            message = f"adopted workers may run sessions from before their adoption: {workers}"
-            return message, "mooring adopt --idle for those that are idle, wait for the others"
+            message = f"workers that no live claim holds may still run a session: {workers}"
+            return message, f"mooring workers --node {name} -o wide  # the fix of each, or wait until they are idle"
         case DrainVerdict.UNKNOWN:
             return "who holds the workers of this node cannot be read: the ledger is away", "look at /readyz, ask again"
         case DrainVerdict.SAFE if claims:

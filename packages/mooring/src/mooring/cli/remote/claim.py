@@ -17,6 +17,7 @@ from mooring.client.records import Waiting
 from mooring.client.sdk import Claim, Mooring
 
 STOP_SECONDS = 10.0
+REPEAT_SECONDS = 30.0
 _CHECK_SECONDS = 0.25
 _NOT_RUNNABLE, _NOT_FOUND = 126, 127  # as in shells
 _FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -47,7 +48,7 @@ def run_claim(asked: ClaimCommand, endpoint: Endpoint) -> int:
         key=asked.key,
         priority=asked.priority,
         detached=asked.detached,
-        on_wait=_print_wait,
+        on_wait=_WaitReports(),
     )
     with signals, claim:
         _print(f"claim/{claim.id}: worker {claim.worker.name} at {claim.worker.address}")
@@ -144,9 +145,21 @@ def _in_foreground(child: subprocess.Popen[bytes]) -> Iterator[None]:
         signal.signal(signal.SIGTTOU, before)
 
 
-def _print_wait(waiting: Waiting) -> None:
-    blockers = f" ({'; '.join(waiting.why.blockers)})" if waiting.why.blockers else ""
-    _print(f"{waiting.why.message}, for {waiting.waited_seconds:.0f} s{blockers}")
+class _WaitReports:
+    """Prints what changed while a claim waits, and every half a minute that nothing did."""
+
+    def __init__(self) -> None:
+        self._shown = ""
+        self._shown_at = 0.0
+
+    def __call__(self, waiting: Waiting) -> None:
+        blockers = f" ({'; '.join(waiting.why.blockers)})" if waiting.why.blockers else ""
+        text = f"{waiting.why.message}{blockers}"
+        waited = waiting.waited_seconds
+        if text == self._shown and waited - self._shown_at < REPEAT_SECONDS:
+            return
+        _print(f"{waiting.why.message}, for {waited:.0f} s{blockers if text != self._shown else ''}")
+        self._shown, self._shown_at = text, waited
 
 
 def _print(message: str) -> None:

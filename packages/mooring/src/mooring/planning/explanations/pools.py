@@ -13,7 +13,7 @@ from mooring.model.worker import ClassifiedWorker, WorkerState
 from mooring.planning.actions import earliest
 from mooring.planning.pools.returned import is_returned
 from mooring.planning.sick_pools import FAILING
-from mooring.planning.workers import SILENT
+from mooring.planning.workers import SILENT, STAMPED, retire_command
 
 NAMED = 3  # how many workers with the same reason are named
 _HELD = (WorkerState.CLAIMED, WorkerState.BUSY)
@@ -70,7 +70,9 @@ def explain_pool(view: PoolView) -> Why:
             *_unmet(pool),
         ),
         next_check=_next_end(view),
-        fix=_fix_trouble(view) or _fill(_FIXES.get(code, "mooring workers --pool {key} -o wide"), pool),
+        fix=_fix_trouble(view)
+        or _fix_leaks(view)
+        or _fill(_FIXES.get(code, "mooring workers --pool {key} -o wide"), pool),
     )
 
 
@@ -91,7 +93,7 @@ def explain_shortage(view: PoolView) -> Why:
             *_unmet(pool, "Valid", "Ready"),
         ),
         next_check=_next_end(view),
-        fix=_fix_trouble(view) or _fix_size(view),
+        fix=_fix_trouble(view) or _fix_leaks(view) or _fix_size(view),
     )
 
 
@@ -106,6 +108,16 @@ def _fix_trouble(view: PoolView) -> str:
         return ""
     worker = min(troubled, key=_since).worker
     return f"mooring explain pod/{worker.namespace}/{worker.name}"
+
+
+def _fix_leaks(view: PoolView) -> str:
+    """Retire the worker that has been stamped longest for nobody, if no claim holds any worker; empty otherwise."""
+    held = [item for item in view.workers if item.state in _HELD]
+    if not held or any(item.why.code != STAMPED for item in held):
+        return ""
+    reclaim = view.pool.spec.effective_reclaim
+    wait = f"  # or wait: deleted after {reclaim.silent_seconds:.0f} s without a word"
+    return retire_command(min(held, key=_since).worker) + (wait if reclaim.policy == "Delete" else "")
 
 
 def _fix_size(view: PoolView) -> str:
@@ -176,10 +188,10 @@ def _next_end(view: PoolView) -> datetime | None:
 
 
 def _describe_groups(workers: Sequence[ClassifiedWorker]) -> tuple[str, ...]:
-    """Starting, draining and lost workers: one line for each reason, with the worker that has it longest."""
+    """Workers that start, drain, are lost or stamped for nobody: one line for each reason, the longest one first."""
     groups: dict[tuple[WorkerState, str], list[ClassifiedWorker]] = defaultdict(list)
     for item in workers:
-        if item.state in _HOLDING_UP:
+        if item.state in _HOLDING_UP or item.why.code == STAMPED:
             groups[item.state, item.why.code].append(item)
     return tuple(_describe_group(state, groups[state, code]) for state, code in sorted(groups))
 

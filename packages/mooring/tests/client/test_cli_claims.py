@@ -222,3 +222,10 @@ def test_a_claim_that_waits_reports_what_changed_and_not_the_same_again(mooring,
     assert code == 5
     reports = [re.sub(r", for \d+ s", "", line) for line in errors.splitlines() if "waits for a worker" in line]
     assert reports and len(reports) == len(set(reports)), errors
+
+
+def test_a_pool_whose_workers_poll_is_refused_at_once(mooring, dock):
+    pool = dock.pool(dispatch="Poll")
+    code, _, errors = mooring("claim", pool, "--owner", "acme", "--", "sleep", "60")
+    assert code == 2 and "dispatch: Push" in errors and "run()" in errors
+    assert dock.open_claims(pool) == 0

@@ -26,7 +26,11 @@ def submission(adoption: Adoption | None) -> str:
     steps = SubmissionSteps("Running", "", JobCounts(), (), None, steps=(), conditions=(), adoption=adoption)
     known = {field.name: None for field in msgspec.structs.fields(SubmissionDetail)}
     known |= {"namespace": "search", "name": "first", "key": "first", "program": "blastn", "status": steps}
-    known |= {"spec": SubmissionSpec(key="first", program="blastn"), "why": Why("running", "", NOON), "cancelled": False}
+    known |= {
+        "spec": SubmissionSpec(key="first", program="blastn"),
+        "why": Why("running", "", NOON),
+        "cancelled": False,
+    }
     page = SubmissionsPage([Card(SubmissionDetail(**known), (), 0)], 1, 1)  # type: ignore[arg-type]
     return render("_submissions.html", page=page, selection=Selection())
 

@@ -27,6 +27,7 @@ from mooring.planning import doctor as judge
 from mooring.planning.actions import WARM_FLOOR
 from mooring.planning.budgets.plan import find_abandoned_budgets
 from mooring.planning.mint_keys import KeyState, find_key, judge_mint_key, name_subject
+from mooring.planning.pool_checks import judge_pools
 from mooring.planning.sick_pools import SickPool, find_sick_pools, judge_sick_pool
 from mooring.queries.fleet import FleetQueries
 
@@ -223,7 +224,7 @@ class Doctor:
 
     async def _pools(self) -> Iterable[Check]:
         pools = tuple(self._examined.pools.pools.values())
-        return (*judge.judge_pools(pools), *judge.judge_protection(pools))
+        return (*judge_pools(pools, self._clock.now()), *judge.judge_protection(pools))
 
     async def _mints(self) -> Iterable[Check]:
         pools = self._examined.pools.pools.values()

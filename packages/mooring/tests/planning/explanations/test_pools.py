@@ -160,3 +160,9 @@ def test_a_pool_that_claims_hold_too_is_not_healed_by_retiring_one():
     held = classify_worker(stamped(0), NODES, [claim("claim-0")])
     leaked = classify_worker(stamped(1), NODES)
     assert "mooring claims" in explain_pool(PoolView(SHORT, [held, leaked])).fix
+
+
+@pytest.mark.parametrize("explain", [explain_pool, explain_shortage])
+def test_a_pool_whose_quota_is_full_names_the_quota(explain):
+    full = standing(Condition("Ready", "False", "CreateFailed", "1 of 4 idle: exceeded quota: few, requested: pods=1"))
+    assert explain(view(full, worker(0))).fix.startswith("kubectl -n runners describe resourcequota few")

@@ -10,11 +10,14 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FrameType
+from urllib.parse import quote
 
 from mooring.cli.output import printable
-from mooring.client.connection import Endpoint
-from mooring.client.records import Waiting
+from mooring.client.connection import Connection, Endpoint
+from mooring.client.errors import RemoteError
+from mooring.client.records import Waiting, read_dispatch
 from mooring.client.sdk import Claim, Mooring
+from mooring.model.errors import InvalidInput
 
 STOP_SECONDS = 10.0
 REPEAT_SECONDS = 30.0
@@ -39,6 +42,7 @@ class ClaimCommand:
 
 def run_claim(asked: ClaimCommand, endpoint: Endpoint) -> int:
     """Returns the exit code of the command. A lost claim ends the command and raises `LeaseLost`."""
+    _refuse_polling(asked.pool, Connection(endpoint))
     signals = _Signals()
     claim = Mooring(endpoint.url, endpoint.token).claim(
         asked.pool,
@@ -63,6 +67,18 @@ def run_claim(asked: ClaimCommand, endpoint: Endpoint) -> int:
         with _in_foreground(child):
             signals.forward_to(child)
             return _await_end(child, claim)
+
+
+def _refuse_polling(pool: str, connection: Connection) -> None:
+    """Workers that poll run what the claim's payload says, and end the claim themselves: nothing would be held here."""
+    namespace, _, name = pool.partition("/")
+    try:
+        found = connection.get(f"/v1/pools/{quote(namespace, safe='')}/{quote(name, safe='')}", {})
+    except RemoteError:
+        return  # the claim itself is refused or waits, with the reason
+    if read_dispatch(found) == "Poll":
+        rule = "a pool with 'dispatch: Push'; workers of this one fetch their sessions: use run() of the SDK"
+        raise InvalidInput("pool", pool, rule)
 
 
 class _Signals:

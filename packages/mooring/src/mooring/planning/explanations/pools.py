@@ -11,6 +11,7 @@ from mooring.model.time_format import describe_moment
 from mooring.model.why import Condition, Why
 from mooring.model.worker import ClassifiedWorker, WorkerState
 from mooring.planning.actions import earliest
+from mooring.planning.pool_checks import fix_refused_create
 from mooring.planning.pools.returned import is_returned
 from mooring.planning.sick_pools import FAILING
 from mooring.planning.workers import SILENT, STAMPED, retire_command
@@ -20,7 +21,6 @@ _HELD = (WorkerState.CLAIMED, WorkerState.BUSY)
 _HOLDING_UP = (WorkerState.STARTING, WorkerState.DRAINING, WorkerState.LOST)
 _FIXES: Mapping[str, str] = {
     "at_max": "mooring claims --pool {key}  # release some, or raise spec.max",
-    "create_failed": "kubectl -n {namespace} describe workerpool {name}  # its Events have the refusals",
     "no_placement": "kubectl -n {namespace} edit workerpool {name}  # name a nodePool that has nodes: mooring nodes",
     "quarantined": "mooring nodes",
 }
@@ -71,6 +71,7 @@ def explain_pool(view: PoolView) -> Why:
         ),
         next_check=_next_end(view),
         fix=_fix_trouble(view)
+        or _fix_refusal(view)
         or _fix_leaks(view)
         or _fill(_FIXES.get(code, "mooring workers --pool {key} -o wide"), pool),
     )
@@ -93,7 +94,7 @@ def explain_shortage(view: PoolView) -> Why:
             *_unmet(pool, "Valid", "Ready"),
         ),
         next_check=_next_end(view),
-        fix=_fix_trouble(view) or _fix_leaks(view) or _fix_size(view),
+        fix=_fix_trouble(view) or _fix_refusal(view) or _fix_leaks(view) or _fix_size(view),
     )
 
 
@@ -108,6 +109,13 @@ def _fix_trouble(view: PoolView) -> str:
         return ""
     worker = min(troubled, key=_since).worker
     return f"mooring explain pod/{worker.namespace}/{worker.name}"
+
+
+def _fix_refusal(view: PoolView) -> str:
+    """For a pool whose creates the cluster refuses; empty otherwise."""
+    ready = next((one for one in view.pool.status.conditions if one.type == "Ready"), None)
+    refused = ready is not None and ready.status == "False" and ready.reason == "CreateFailed"
+    return fix_refused_create(view.pool, ready.message) if ready is not None and refused else ""
 
 
 def _fix_leaks(view: PoolView) -> str:

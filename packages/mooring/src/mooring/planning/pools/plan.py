@@ -226,9 +226,10 @@ def _plan_creates(snapshot: PoolSnapshot, fleet: _Fleet, reasons: list[Reason]) 
     if snapshot.placed.problem:
         reasons.append(Reason("no_placement", snapshot.placed.problem, snapshot.placed.fix))
         return ()
-    if snapshot.backoff is not None and snapshot.now < snapshot.backoff.until:
+    if snapshot.backoff is not None:
         reasons.append(Reason("create_failed", snapshot.backoff.message))
-        return ()
+        if snapshot.now < snapshot.backoff.until:
+            return ()
     names = _free_names(snapshot, min(wanted, room))
     return tuple(CreateWorker(name, snapshot.spec_hash) for name in names)
 

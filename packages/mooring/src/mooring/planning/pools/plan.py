@@ -230,8 +230,7 @@ def _plan_creates(snapshot: PoolSnapshot, fleet: _Fleet, reasons: list[Reason]) 
         reasons.append(Reason("create_failed", snapshot.backoff.message))
         if snapshot.now < snapshot.backoff.until:
             return ()
-    names = _free_names(snapshot, min(wanted, room))
-    return tuple(CreateWorker(name, snapshot.spec_hash) for name in names)
+    return tuple(CreateWorker(name, snapshot.spec_hash) for name in _free_names(snapshot, min(wanted, room)))
 
 
 def _tell_quarantine(snapshot: PoolSnapshot, reasons: list[Reason]) -> None:

@@ -65,3 +65,8 @@ def test_a_warmup_that_removes_its_data_says_so_before():
     spec = msgspec.structs.replace(used.spec, reclaim="Delete")
     assert "removed from the nodes when it is deleted" in show(msgspec.structs.replace(used, spec=spec))
     assert "Removal of the data" not in show(used) and "when it is deleted" not in show(used)
+
+
+def test_a_warmup_that_is_being_deleted_cannot_be_warmed_again():
+    leaving = msgspec.structs.replace(warmup(), terminating=True, why=Why("deleting", "", NOON, fix="kubectl patch it"))
+    assert "Re-warm" not in show(leaving) and "kubectl patch it" in show(leaving)

@@ -41,6 +41,7 @@ from mooring.engine.housekeeping import KEEP_DEFAULT, Housekeeping, Retention
 from mooring.engine.leader import Leadership
 from mooring.engine.metrics import CACHE_FRESH, CACHE_OBJECTS, LEADING, KnownPools, LeaderGauge
 from mooring.engine.nodes.informer import NodeInformer
+from mooring.engine.own_api import OwnApi
 from mooring.engine.switches import Switches
 from mooring.engine.trust import LedgerTrust
 from mooring.engine.words import WordBook
@@ -67,12 +68,13 @@ C = TypeVar("C", bound=AnyController)
 
 @dataclass(frozen=True, slots=True)
 class Adapters:
-    """Connections to what is neither the cluster nor the ledger: mints, workers and services."""
+    """Connections to what is neither the cluster nor the ledger: mints, workers, services and Mooring's own API."""
 
     minter: Minter
     activity: PolledActivity
     documents: Documents
     probe: Probe
+    own_api: OwnApi
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,7 @@ class Mooring:
             gate=Gate(self.leadership, self.switches, base),
             brakes=Brakes(self.nodes, base, self.switches, LedgerTrust(ledger.incarnation.id)),
             nodes=self.nodes,
-            words=WordBook(ledger, clock, self._timeouts, options.id),
+            words=WordBook(ledger, clock, self._timeouts, options.id, given.adapters.own_api),
         )
 
     def _queries(self) -> Readings:

@@ -25,6 +25,7 @@ from mooring.app import Adapters, Mooring, ReplicaOptions, Surroundings
 from mooring.cli.launch.process import api_parts
 from mooring.controllers.activity import PolledActivity
 from mooring.controllers.pools.probe import HttpProbe
+from mooring.engine.own_api import HttpOwnApi
 from mooring.incidents.documents import StagedDocuments
 from mooring.kinds.installation import install_crds
 from mooring.kinds.resources import WORKERPOOLS
@@ -198,7 +199,7 @@ class Dock:
                 clock,
                 entropy,
                 ReplicaOptions("dock", worker_url=self.url),
-                Adapters(NoMint(), PolledActivity(clock), StagedDocuments(), HttpProbe()),
+                Adapters(NoMint(), PolledActivity(clock), StagedDocuments(), HttpProbe(), HttpOwnApi(self.url)),
             )
             self.mooring = Mooring(given, self._timeouts)
             hub = EventHub(clock)

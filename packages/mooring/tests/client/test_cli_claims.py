@@ -1,6 +1,7 @@
 """`mooring claims`, `claim` and `release` as processes, against a Mooring behind a real port."""
 
 import json
+import re
 import signal
 import time
 from functools import partial
@@ -168,3 +169,19 @@ def test_on_a_terminal_the_command_gets_the_keyboard(dock, environment):
     code, seen = on_a_terminal(environment, b"ahoy\n", *typed)
     assert code == 0, seen
     assert "got-ahoy" in seen
+
+
+def test_a_claim_that_waits_reports_what_changed_and_not_the_same_again(mooring, dock):
+    pool = dock.pool()
+    with Mooring(dock.url, TOKEN).claim(pool, owner="first"):
+        code, _, errors = mooring("claim", pool, "--owner", "patient", "--wait", "9s", "--", "true")
+    assert code == 5
+    reports = [re.sub(r", for \d+ s", "", line) for line in errors.splitlines() if "waits for a worker" in line]
+    assert reports and len(reports) == len(set(reports)), errors
+
+
+def test_a_pool_whose_workers_poll_is_refused_at_once(mooring, dock):
+    pool = dock.pool(dispatch="Poll")
+    code, _, errors = mooring("claim", pool, "--owner", "acme", "--", "sleep", "60")
+    assert code == 2 and "dispatch: Push" in errors and "run()" in errors
+    assert dock.open_claims(pool) == 0

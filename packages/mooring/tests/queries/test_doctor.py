@@ -20,7 +20,7 @@ from mooring.app import Adapters, Mooring, ReplicaOptions, Surroundings
 from mooring.controllers.activity import PolledActivity
 from mooring.controllers.pools.probe import HttpProbe
 from mooring.incidents.documents import StagedDocuments
-from mooring.incidents.fakes import Mint
+from mooring.incidents.fakes import Gateway, Mint
 from mooring.kinds.installation import install_crds
 from mooring.kinds.resources import WORKERPOOLS
 from mooring.ledger.twin import MemoryLedger, MemoryStore
@@ -44,7 +44,7 @@ async def running(client: KubeClient) -> AsyncIterator[Mooring]:
             CLOCK,
             entropy,
             ReplicaOptions("a", "http://127.0.0.1"),
-            Adapters(Mint(), PolledActivity(CLOCK), StagedDocuments(), HttpProbe()),
+            Adapters(Mint(), PolledActivity(CLOCK), StagedDocuments(), HttpProbe(), Gateway()),
         )
     )
     task = asyncio.create_task(mooring.run())

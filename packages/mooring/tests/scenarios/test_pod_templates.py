@@ -229,7 +229,7 @@ async def test_a_template_that_no_node_takes_is_refused_before_anything_is_appli
         stage.start()
         await create(stage, podTemplate={"resources": {"requests": {"cpu": "10000"}}}, **PLACED)
         status = await until_code(stage, "Unschedulable", within=30)
-        assert "nothing was applied" in status["reason"]
+        assert "nothing was rolled out" in status["reason"]
         assert (await stage.client.list(DEPLOYMENTS, NAMESPACE)).items == []
         await carry_out(stage, status["fix"])
         await until_serving(stage)

@@ -8,6 +8,7 @@ from drydock.faults import Answer, Rule
 from hawser.errors import ObjectNotFound
 from hawser.resources import EVENTS, JOBS, NAMESPACES
 from mooring.kinds.resources import WARMUPS
+from mooring.ledger.faults import Fault
 from mooring.ledger.records import AuditFilter
 from mooring.model import names
 from packages.mooring.tests.scenarios.datasets import Dataset
@@ -169,3 +170,19 @@ async def test_a_control_plane_that_dies_while_it_removes_data_is_continued(data
     await dataset.stage.replicas[0].kill()
     dataset.stage.start("b")
     await gone_within(dataset, 120)
+
+
+@pytest.mark.world(nodes=4)
+async def test_while_the_ledger_is_away_the_status_says_what_the_removal_waits_for(dataset):
+    await dataset.warmed(**SPEC)
+    away = False
+    await dataset.stage.replicas[0].kill()
+    dataset.stage.start("b", fault=lambda call: Fault.AWAY if away and call.noun == "audit" else Fault.NONE)
+    await dataset.stage.clock.sleep(40)
+    away = True
+    await delete(dataset)
+    await dataset.stage.clock.sleep(30)
+    reason = (await dataset.status())["reason"]
+    assert "nothing is deleted before its audit row is written" in reason and await dataset.jobs() != []
+    away = False
+    assert await gone_within(dataset, 120) < 120

@@ -29,6 +29,7 @@ from mooring.planning import doctor as judge
 from mooring.planning.actions import WARM_FLOOR
 from mooring.planning.budgets.plan import find_abandoned_budgets
 from mooring.planning.mint_keys import KeyState, find_key, judge_mint_key, name_subject
+from mooring.planning.pool_checks import judge_pools
 from mooring.planning.sick_pools import SickPool, find_sick_pools, judge_sick_pool
 from mooring.queries.fleet import FleetQueries
 from mooring.queries.sources import CacheSource, LeaderSource, PlatformSource, PoolSource, QuarantineSource
@@ -72,6 +73,7 @@ class Doctor:
         began = self._clock.monotonic()
         looks: dict[str, Look] = {
             "api": self._api,
+            "own-api": self._own_api,
             "permissions": self._permissions,
             **{f"crd/{crd['metadata']['name']}": self._crd_look(crd) for crd in self._crds},
             "ledger": self._ledger,
@@ -122,6 +124,15 @@ class Doctor:
             Check("api", CheckStatus.OK, f"the API server answers: {version.name}", evidence),
             judge.judge_clock("API server", skew),
         )
+
+    async def _own_api(self) -> Iterable[Check]:
+        api = self._examined.context.words.reach.api
+        failure = await api.failure()
+        if not failure:
+            return (Check("own-api", CheckStatus.OK, f"Mooring's own API answers at {api.url}"),)
+        message = f"Mooring's own API does not answer at {api.url}: {failure}; silent workers and holders are kept"
+        fix = "if workers cannot reach that address either, repair the way to it; otherwise set MOORING_WORKER_URL"
+        return (Check("own-api", CheckStatus.FAIL, message, fix=fix),)
 
     async def _permissions(self) -> Iterable[Check]:
         turn = asyncio.Semaphore(_REVIEWS_AT_ONCE)
@@ -207,7 +218,7 @@ class Doctor:
 
     async def _pools(self) -> Iterable[Check]:
         pools = tuple(self._examined.pools.pools.values())
-        return (*judge.judge_pools(pools), *judge.judge_protection(pools))
+        return (*judge_pools(pools, self._clock.now()), *judge.judge_protection(pools))
 
     async def _mints(self) -> Iterable[Check]:
         pools = self._examined.pools.pools.values()

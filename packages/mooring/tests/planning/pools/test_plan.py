@@ -91,6 +91,11 @@ def test_after_a_failed_create_nothing_is_tried_until_the_backoff_ends():
     assert "exceeded quota" in ready.message
 
 
+def test_while_a_failed_create_is_tried_again_its_reason_stays():
+    plan = plan_pool(snapshot(pool(), backoff=Backoff(3, NOW, "exceeded quota")))
+    assert created(plan) and [reason.code for reason in plan.reasons] == ["create_failed"]
+
+
 def test_unschedulable_workers_are_held_and_explained_never_churned():
     held = [starting(n, unschedulable="0/4 nodes are available: 4 Insufficient cpu.") for n in range(3)]
     plan = plan_pool(snapshot(pool(), *held))

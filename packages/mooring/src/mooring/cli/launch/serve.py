@@ -20,6 +20,7 @@ from mooring.controllers.claims.mint_auth import MintKeys
 from mooring.controllers.pools.probe import HttpProbe
 from mooring.controllers.services.document import HttpDocuments
 from mooring.engine.housekeeping import Retention
+from mooring.engine.own_api import HttpOwnApi
 from mooring.ledger.postgres.database import DatabaseOptions
 from mooring.ledger.postgres.ledger import PostgresLedger
 from mooring.model.errors import Misconfigured
@@ -65,7 +66,13 @@ async def serve(settings: Settings, timeouts: Timeouts) -> None:
                 settings.worker_url,
                 Retention.of_days(settings.keep_claims_days, settings.keep_audit_days),
             ),
-            Adapters(minter, PolledActivity(clock, timeouts.worker_word), documents, HttpProbe()),
+            Adapters(
+                minter,
+                PolledActivity(clock, timeouts.worker_word),
+                documents,
+                HttpProbe(),
+                HttpOwnApi(settings.worker_url or address),
+            ),
         )
         await run_process(given, access, listener, stop, lambda: _print_address(address), timeouts)
 

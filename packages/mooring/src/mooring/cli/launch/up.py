@@ -25,6 +25,7 @@ from mooring.controllers.pools.probe import HttpProbe
 from mooring.controllers.services.document import HttpDocuments
 from mooring.demo.fleet import start_busy_pools, start_demo
 from mooring.demo.traffic import Traffic, running_traffic
+from mooring.engine.own_api import HttpOwnApi
 from mooring.incidents.split_nodes import demo_nodes
 from mooring.kinds.installation import install_crds
 from mooring.ledger.embedded import EmbeddedServer
@@ -90,7 +91,7 @@ async def _up(options: UpOptions) -> None:
             clock,
             entropy,
             ReplicaOptions(name, url, worker_url="" if existing is not None else url),  # others cannot reach loopback
-            Adapters(minter, activity, documents, HttpProbe()),
+            Adapters(minter, activity, documents, HttpProbe(), HttpOwnApi(url)),
         )
         access = Access(token, open_pages=True)
 

@@ -46,13 +46,15 @@ def _ready(
     kept = sum(item.why.code != SILENT and is_returned(spec, item) for item in workers) if keeps_tenants(spec) else 0
     away = silent + kept
     idle, starting = counts[WorkerState.IDLE] - away, counts[WorkerState.STARTING]
-    if idle >= warm:
+    deaf = bool(snapshot.silence.doubt)
+    if idle >= warm and not (deaf and warm):
         return Condition("Ready", "True", "FloorHeld", f"at least {warm} idle", observed_generation=generation)
     waits = sorted({item.why.message for item in workers if item.why.code in ("waiting", "unschedulable")})
     waits = [*([f"{silent} have stopped to poll"] if silent else []), *waits]
     text = [reason.message for reason in reasons] + waits[:3]
     because = f": {'; '.join(text)}" if text else ""
-    message = f"{idle} of {warm} idle, {starting} starting{because}"
+    counted = "none of them polls" if deaf else f"{starting} starting"
+    message = f"{idle} of {warm} idle, {counted}{because}"
     code = "".join(part.capitalize() for part in reasons[0].code.split("_")) if reasons else "Starting"
     return Condition("Ready", "False", code, message, observed_generation=generation)
 

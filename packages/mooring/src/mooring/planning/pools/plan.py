@@ -77,11 +77,11 @@ def _plan_creates(snapshot: PoolSnapshot, fleet: WorkerGroups, reasons: list[Rea
     if snapshot.placed.problem:
         reasons.append(Reason("no_placement", snapshot.placed.problem, snapshot.placed.fix))
         return ()
-    if snapshot.backoff is not None and snapshot.now < snapshot.backoff.until:
+    if snapshot.backoff is not None:
         reasons.append(Reason("create_failed", snapshot.backoff.message))
-        return ()
-    names = _free_names(snapshot, min(wanted, room))
-    return tuple(CreateWorker(name, snapshot.spec_hash) for name in names)
+        if snapshot.now < snapshot.backoff.until:
+            return ()
+    return tuple(CreateWorker(name, snapshot.spec_hash) for name in _free_names(snapshot, min(wanted, room)))
 
 
 def _tell_quarantine(snapshot: PoolSnapshot, reasons: list[Reason]) -> None:

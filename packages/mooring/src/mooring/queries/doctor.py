@@ -130,7 +130,8 @@ class Doctor:
         failure = await api.failure()
         if not failure:
             return (Check("own-api", CheckStatus.OK, f"Mooring's own API answers at {api.url}"),)
-        message = f"Mooring's own API does not answer at {api.url}: {failure}; silent workers and holders are kept"
+        kept = "for 15 minutes, silence of workers and holders is not counted"
+        message = f"Mooring's own API does not answer at {api.url}: {failure}; {kept}"
         fix = "if workers cannot reach that address either, repair the way to it; otherwise set MOORING_WORKER_URL"
         return (Check("own-api", CheckStatus.FAIL, message, fix=fix),)
 

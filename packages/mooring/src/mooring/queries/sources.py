@@ -182,8 +182,30 @@ class ClusterSource(Protocol):
     async def version(self) -> ServerVersion: ...
 
 
+class OwnApiSource(Protocol):
+    """Mooring's own API, as workers reach it."""
+
+    @property
+    def url(self) -> str: ...
+    async def failure(self) -> str: ...
+
+
+class ReachSource(Protocol):
+    """Whether this replica reaches its own API."""
+
+    @property
+    def api(self) -> OwnApiSource: ...
+
+
+class WordSource(Protocol):
+    """The words of workers and holders."""
+
+    @property
+    def reach(self) -> ReachSource: ...
+
+
 class PlatformSource(Protocol):
-    """The cluster, the ledger and the nodes."""
+    """The cluster, the ledger, the nodes, and the words that are heard."""
 
     @property
     def client(self) -> ClusterSource: ...
@@ -191,3 +213,5 @@ class PlatformSource(Protocol):
     def ledger(self) -> Ledger: ...
     @property
     def nodes(self) -> NodeSource: ...
+    @property
+    def words(self) -> WordSource: ...

@@ -125,7 +125,7 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
         exception_handlers=error_handlers(pages.failure),
         request_class=JsonRequest,
         before_request=parts.access.check,
-        before_send=[forbid_guessing],
+        before_send=[secure_headers],
         request_max_body_size=MAX_BODY_BYTES,
         compression_config=CompressionConfig(backend="gzip", minimum_size=1_000, exclude=NEVER_COMPRESSED),
         openapi_config=_openapi(),
@@ -134,10 +134,11 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
     )
 
 
-async def forbid_guessing(message: Message, _: Scope) -> None:
-    """Forbid browsers to guess the content type of a response, also of an error."""
+async def secure_headers(message: Message, scope: Scope) -> None:
+    """Forbid browsers to guess the content type of a response, also of an error, and to come back without TLS."""
     if message["type"] == "http.response.start":
-        message["headers"] = [*message["headers"], (b"x-content-type-options", b"nosniff")]
+        secure = [(b"strict-transport-security", b"max-age=31536000")] if scope["scheme"] == "https" else []
+        message["headers"] = [*message["headers"], (b"x-content-type-options", b"nosniff"), *secure]
 
 
 @get("/openapi.json", include_in_schema=False, sync_to_thread=False)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         RemoteError,
         Unavailable,
         Unreachable,
+        Untrusted,
     )
     from mooring.client.sdk import Mooring
     from mooring.model.errors import InvalidInput
@@ -33,6 +34,7 @@ __all__ = [
     "RemoteError",
     "Unavailable",
     "Unreachable",
+    "Untrusted",
 ]
 
 _MODULES = {

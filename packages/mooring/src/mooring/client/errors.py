@@ -7,6 +7,7 @@ RemoteError            the server answered with an error
 +-- MintFailed         the pool's mint returned no credentials; never retried automatically
 +-- Unavailable        no answer, or one that does not show whether the request took effect: `retryable`
     +-- Unreachable    no answer came
+        +-- Untrusted  the server's certificate is not accepted: a repetition does not help
 LeaseLost              the claim is no longer ours; `cause` and `at` say why and since when
 """
 
@@ -80,8 +81,16 @@ class Unavailable(RemoteError):
 class Unreachable(Unavailable):
     """No answer came."""
 
+    local_code = "unreachable"
+
     def __init__(self, message: str, *, fix: str = "") -> None:
-        super().__init__(0, "unreachable", message, {"fix": fix})
+        super().__init__(0, self.local_code, message, {"fix": fix})
+
+
+class Untrusted(Unreachable):
+    """The server's certificate is not accepted, or it does not speak TLS. The SDK does not repeat the request."""
+
+    local_code = "untrusted"
 
 
 class LossCause(StrEnum):

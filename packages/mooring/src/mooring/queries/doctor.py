@@ -19,6 +19,7 @@ from mooring.kinds import load_crds
 from mooring.kinds.budgets import budget_from_view
 from mooring.kinds.resources import MANAGEDSERVICES, WARMUPS
 from mooring.model import names
+from mooring.model.certificate import CertificateState
 from mooring.model.doctor_report import Check, CheckStatus, DoctorReport
 from mooring.model.errors import MooringError
 from mooring.model.explanation import Explanation
@@ -28,6 +29,7 @@ from mooring.planning.actions import WARM_FLOOR
 from mooring.planning.budgets.plan import find_abandoned_budgets
 from mooring.planning.mint_keys import KeyState, find_key, judge_mint_key, name_subject
 from mooring.planning.sick_pools import SickPool, find_sick_pools, judge_sick_pool
+from mooring.planning.transport import judge_certificate, judge_encryption
 from mooring.queries.fleet import FleetQueries
 
 if TYPE_CHECKING:
@@ -53,6 +55,15 @@ Look = Callable[[], Awaitable[Iterable[Check]]]
 
 
 @dataclass(frozen=True, slots=True)
+class OwnReplica:
+    """Whether this replica leads, and how callers reach it."""
+
+    leadership: Leadership
+    address: str
+    certificate: Callable[[], CertificateState | None]
+
+
+@dataclass(frozen=True, slots=True)
 class Examined:
     """What the doctor checks."""
 
@@ -60,7 +71,7 @@ class Examined:
     pools: PoolInformer
     reading: FleetQueries
     quarantines: Quarantines
-    leadership: Leadership
+    replica: OwnReplica
     reflectors: Callable[[], Mapping[str, Reflector[Any]]]
     explain: Callable[[str, str], Awaitable[Explanation]]  # a pod by namespace and name
 
@@ -82,6 +93,8 @@ class Doctor:
             **{f"crd/{crd['metadata']['name']}": self._crd_look(crd) for crd in self._crds},
             "ledger": self._ledger,
             "clock/ledger": self._ledger_clock,
+            "ledger/encryption": self._encryption,
+            "certificate": self._certificate,
             "leader": self._leader,
             "caches": self._caches,
             "invariants": self._invariants,
@@ -170,8 +183,16 @@ class Doctor:
         midway = asked + (self._clock.now() - asked) / 2
         return (judge.judge_clock("ledger", (there - midway).total_seconds()),)
 
+    async def _encryption(self) -> Iterable[Check]:
+        link = await self._examined.context.ledger.meta.link()
+        return (judge_encryption(link.hosts, link.sslmode, link.encrypted),)
+
+    async def _certificate(self) -> Iterable[Check]:
+        replica = self._examined.replica
+        return (judge_certificate(replica.certificate(), replica.address, self._clock.now()),)
+
     async def _leader(self) -> Iterable[Check]:
-        leadership = self._examined.leadership
+        leadership = self._examined.replica.leadership
         return (judge.judge_leader(leadership.leader_id, leadership.leading),)
 
     async def _caches(self) -> Iterable[Check]:

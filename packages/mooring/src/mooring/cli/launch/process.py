@@ -8,10 +8,12 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import structlog
 
 from mooring.api.auth import Access
+from mooring.api.certificate import ServingCertificate
 from mooring.api.hosting import HttpHost
 from mooring.api.server import ApiParts, Commands, build_api
 from mooring.app import Mooring, Surroundings
@@ -82,10 +84,18 @@ def api_parts(mooring: Mooring, given: Surroundings, hub: EventHub, access: Acce
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Entrance:
+    """Where callers come in: a bound socket, who may enter, and the certificate of HTTPS."""
+
+    listener: socket.socket
+    access: Access
+    certificate: ServingCertificate | None = None
+
+
 async def run_process(
     given: Surroundings,
-    access: Access,
-    listener: socket.socket,
+    entrance: Entrance,
     stop: asyncio.Event,
     ready: Callable[[], None],
     timeouts: Timeouts = Timeouts(),
@@ -95,10 +105,14 @@ async def run_process(
     hub = EventHub(given.clock)
     mooring.subscribe(hub.publish)
     live = LiveViews(hub, mooring.queries)
-    parts = api_parts(mooring, given, hub, access)
-    host = HttpHost(build_api(parts, build_pages(live)), listener)
+    parts = api_parts(mooring, given, hub, entrance.access)
+    certificate = entrance.certificate
+    api = build_api(parts, build_pages(live))
+    host = HttpHost(api, entrance.listener, certificate.context if certificate else None)
     async with asyncio.TaskGroup() as group:
         core = [group.create_task(work) for work in (mooring.run(), hub.run(), live.run())]
+        if certificate is not None:
+            core.append(group.create_task(certificate.run()))
         web = group.create_task(host.run())
         synced = group.create_task(mooring.wait_synced())
         stopping = group.create_task(stop.wait())

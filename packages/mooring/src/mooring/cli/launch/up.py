@@ -16,7 +16,7 @@ from hawser.kubeconfig import load_kubeconfig
 from mooring.api.auth import Access, load_token
 from mooring.api.hosting import bind
 from mooring.app import Adapters, ReplicaOptions, Surroundings
-from mooring.cli.launch.process import configure_logs, replica_name, run_process, stop_on_signals
+from mooring.cli.launch.process import Entrance, configure_logs, replica_name, run_process, stop_on_signals
 from mooring.client import AsyncMooring
 from mooring.controllers.activity import PolledActivity
 from mooring.controllers.claims.mint import WebhookMinter
@@ -103,7 +103,7 @@ async def _up(options: UpOptions) -> None:
         if options.traffic:
             traffic = Traffic(AsyncMooring(url, token), clock, entropy)
             stop = await stack.enter_async_context(running_traffic(traffic, stop))
-        await run_process(given, access, listener, stop, ready)
+        await run_process(given, Entrance(listener, access), stop, ready)
 
 
 async def _open_ledger(

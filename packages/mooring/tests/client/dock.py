@@ -34,6 +34,7 @@ from mooring.ledger.twin import MemoryLedger, MemoryStore
 from mooring.model.claim import EndCause, NewClaim, WorkerSlot
 from mooring.model.claim_request import ClaimRequest
 from mooring.model.timeouts import Timeouts
+from mooring.planning.destinations import THIS_MACHINE
 from mooring.queries.events import EventHub
 
 NAMESPACE = "runners"
@@ -198,7 +199,7 @@ class Dock:
                 clock,
                 entropy,
                 ReplicaOptions("dock", worker_url=self.url),
-                Adapters(NoMint(), PolledActivity(clock), StagedDocuments(), HttpProbe()),
+                Adapters(NoMint(), PolledActivity(clock), StagedDocuments(), HttpProbe(THIS_MACHINE)),
             )
             self.mooring = Mooring(given, self._timeouts)
             hub = EventHub(clock)

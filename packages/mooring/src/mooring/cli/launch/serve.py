@@ -27,6 +27,7 @@ from mooring.ledger.postgres.database import DatabaseOptions
 from mooring.ledger.postgres.ledger import PostgresLedger
 from mooring.model.errors import Misconfigured
 from mooring.model.timeouts import Timeouts
+from mooring.planning.destinations import parse_policy
 from mooring.settings import Settings, load_settings
 
 
@@ -43,6 +44,7 @@ async def serve(settings: Settings, timeouts: Timeouts) -> None:
     """Run one replica until a signal stops it."""
     clock, entropy = SystemClock(), Entropy()
     stop = stop_on_signals()
+    outgoing = parse_policy(settings.outgoing_allow, settings.outgoing_loopback)
     certificate = _certificate(settings, clock)
     worker_ca = TrustBundle(Path(settings.worker_ca)).read if settings.worker_ca else str
     async with AsyncExitStack() as stack:
@@ -54,9 +56,9 @@ async def serve(settings: Settings, timeouts: Timeouts) -> None:
         stack.push_async_callback(ledger.close)
         client = await _client(stack, settings, clock)
         address = f"{'https' if certificate else 'http'}://{settings.host}:{listener.getsockname()[1]}"
-        minter = WebhookMinter(MintKeys(client, clock))
+        minter = WebhookMinter(MintKeys(client, clock), outgoing)
         stack.push_async_callback(minter.close)
-        documents = HttpDocuments()
+        documents = HttpDocuments(outgoing)
         stack.push_async_callback(documents.close)
         given = Surroundings(
             client,
@@ -72,7 +74,7 @@ async def serve(settings: Settings, timeouts: Timeouts) -> None:
                 worker_ca,
                 lambda: certificate.state if certificate else None,
             ),
-            Adapters(minter, PolledActivity(clock, timeouts.worker_word), documents, HttpProbe()),
+            Adapters(minter, PolledActivity(clock, timeouts.worker_word), documents, HttpProbe(outgoing)),
         )
         entrance = Entrance(listener, access, certificate)
         await run_process(given, entrance, stop, lambda: _print_address(address), timeouts)

@@ -31,6 +31,7 @@ from mooring.ledger.embedded import EmbeddedServer
 from mooring.ledger.port import Ledger
 from mooring.ledger.postgres.ledger import PostgresLedger
 from mooring.model.errors import InvalidInput
+from mooring.planning.destinations import THIS_MACHINE
 
 HOST = "127.0.0.1"
 
@@ -79,9 +80,9 @@ async def _up(options: UpOptions) -> None:
             await start_demo(client, state / "demo")
         if options.traffic:
             await start_busy_pools(client)
-        minter = WebhookMinter(MintKeys(client, clock))
+        minter = WebhookMinter(MintKeys(client, clock), THIS_MACHINE)
         stack.push_async_callback(minter.close)
-        documents = HttpDocuments()
+        documents = HttpDocuments(THIS_MACHINE)
         stack.push_async_callback(documents.close)
         name, activity = replica_name(""), PolledActivity(clock)
         given = Surroundings(
@@ -90,7 +91,7 @@ async def _up(options: UpOptions) -> None:
             clock,
             entropy,
             ReplicaOptions(name, url, worker_url="" if existing is not None else url),  # others cannot reach loopback
-            Adapters(minter, activity, documents, HttpProbe()),
+            Adapters(minter, activity, documents, HttpProbe(THIS_MACHINE)),
         )
         access = Access(token, open_pages=True)
 

@@ -20,6 +20,7 @@ from hawser.clock import Clock, Entropy, SystemClock
 from hawser.resources import NAMESPACES, PODS, SERVICEACCOUNTS
 from mooring.api.auth import Access
 from mooring.api.hosting import HttpHost, bind
+from mooring.api.limits import LimitOptions, Limits
 from mooring.api.server import build_api
 from mooring.app import Adapters, Mooring, ReplicaOptions, Surroundings
 from mooring.cli.launch.process import api_parts
@@ -72,6 +73,7 @@ class Dock:
         self._open_ledger = ledger
         self._timeouts = timeouts
         self.fault: Callable[[LedgerCall], Fault] = lambda _: Fault.NONE
+        self.limits = LimitOptions()
         self.listener = bind("127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
         self.sandbox: Cluster
@@ -203,7 +205,7 @@ class Dock:
             )
             self.mooring = Mooring(given, self._timeouts)
             hub = EventHub(clock)
-            parts = api_parts(self.mooring, given, hub, Access(TOKEN))
+            parts = api_parts(self.mooring, given, hub, Access(TOKEN), Limits(self.limits, clock))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LitestarDeprecationWarning)  # of how routes name their parameters
                 host = HttpHost(build_api(parts), self.listener)

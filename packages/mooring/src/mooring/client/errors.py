@@ -6,6 +6,7 @@ RemoteError            the server answered with an error
 |   +-- LimitReached   the owner holds as many claims as the pool allows
 +-- MintFailed         the pool's mint returned no credentials; never retried automatically
 +-- Unavailable        no answer, or one that does not show whether the request took effect: `retryable`
+    +-- TooMany        a limit of the server for its callers; nothing took effect
     +-- Unreachable    no answer came
         +-- Untrusted  the server's certificate is not accepted: a repetition does not help
 LeaseLost              the claim is no longer ours; `cause` and `at` say why and since when
@@ -78,6 +79,10 @@ class Unavailable(RemoteError):
         return self.status != 0 and self.remote_code != UNREADABLE
 
 
+class TooMany(Unavailable):
+    """The caller has reached a limit of the server: requests a second, unanswered requests, event streams."""
+
+
 class Unreachable(Unavailable):
     """No answer came."""
 
@@ -121,6 +126,9 @@ _BY_CODE: dict[str, type[RemoteError]] = {
     "limit_reached": LimitReached,
     "mint_failed": MintFailed,
     "claim_revoked": ClaimRevoked,
+    "too_many_requests": TooMany,
+    "too_many_open_requests": TooMany,
+    "too_many_streams": TooMany,
 }
 
 

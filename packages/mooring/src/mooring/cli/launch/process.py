@@ -8,13 +8,14 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import structlog
 
 from mooring.api.auth import Access
 from mooring.api.certificate import ServingCertificate
 from mooring.api.hosting import HttpHost
+from mooring.api.limits import LimitOptions, Limits
 from mooring.api.server import ApiParts, Commands, build_api
 from mooring.app import Mooring, Surroundings
 from mooring.dashboard.live import LiveViews
@@ -65,7 +66,7 @@ def tune_garbage_collection() -> None:
     gc.set_threshold(10_000, 20, 50)  # reference counting frees nearly all garbage of a request
 
 
-def api_parts(mooring: Mooring, given: Surroundings, hub: EventHub, access: Access) -> ApiParts:
+def api_parts(mooring: Mooring, given: Surroundings, hub: EventHub, access: Access, limits: Limits) -> ApiParts:
     """The parts that the routes of the API use."""
     return ApiParts(
         queries=mooring.queries,
@@ -80,17 +81,19 @@ def api_parts(mooring: Mooring, given: Surroundings, hub: EventHub, access: Acce
         readiness=mooring,
         hub=hub,
         access=access,
+        limits=limits,
         clock=given.clock,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Entrance:
-    """Where callers come in: a bound socket, who may enter, and the certificate of HTTPS."""
+    """Where callers come in: a bound socket, who may enter, the certificate of HTTPS, and limits."""
 
     listener: socket.socket
     access: Access
     certificate: ServingCertificate | None = None
+    limits: LimitOptions = field(default_factory=LimitOptions)
 
 
 async def run_process(
@@ -105,7 +108,7 @@ async def run_process(
     hub = EventHub(given.clock)
     mooring.subscribe(hub.publish)
     live = LiveViews(hub, mooring.queries)
-    parts = api_parts(mooring, given, hub, entrance.access)
+    parts = api_parts(mooring, given, hub, entrance.access, Limits(entrance.limits, given.clock))
     certificate = entrance.certificate
     api = build_api(parts, build_pages(live))
     host = HttpHost(api, entrance.listener, certificate.context if certificate else None)

@@ -14,6 +14,7 @@ from hawser.kubeconfig import load_kubeconfig
 from mooring.api.auth import Access, load_token
 from mooring.api.certificate import ServingCertificate, TlsFiles
 from mooring.api.hosting import bind, refuse_plain_http
+from mooring.api.limits import LimitOptions
 from mooring.app import Adapters, ReplicaOptions, Surroundings
 from mooring.cli.launch.process import Entrance, configure_logs, replica_name, run_process, stop_on_signals
 from mooring.controllers.activity import PolledActivity
@@ -76,8 +77,18 @@ async def serve(settings: Settings, timeouts: Timeouts) -> None:
             ),
             Adapters(minter, PolledActivity(clock, timeouts.worker_word), documents, HttpProbe(outgoing)),
         )
-        entrance = Entrance(listener, access, certificate)
+        entrance = Entrance(listener, access, certificate, _limits(settings))
         await run_process(given, entrance, stop, lambda: _print_address(address), timeouts)
+
+
+def _limits(settings: Settings) -> LimitOptions:
+    return LimitOptions(
+        settings.requests_per_second,
+        settings.request_burst,
+        settings.open_requests,
+        settings.event_streams_each,
+        settings.event_streams,
+    )
 
 
 def _certificate(settings: Settings, clock: Clock) -> ServingCertificate | None:

@@ -3,7 +3,7 @@
 RemoteError            the server answered with an error
 +-- ExplainedError     `why` gives the reason and since when it holds
 |   +-- ClaimTimeout   no worker became free in time
-|   +-- LimitReached   the owner holds as many claims as the pool allows
+|   +-- LimitReached   the owner holds as many claims as the pool allows, or its queue is full
 +-- MintFailed         the pool's mint returned no credentials; never retried automatically
 +-- Unavailable        no answer, or one that does not show whether the request took effect: `retryable`
     +-- TooMany        a limit of the server for its callers; nothing took effect
@@ -57,7 +57,7 @@ class ClaimTimeout(ExplainedError):
 
 
 class LimitReached(ExplainedError):
-    """The owner holds as many claims as the pool allows."""
+    """The owner holds as many claims as the pool allows, or as many claims wait as it allows."""
 
 
 class MintFailed(RemoteError):
@@ -124,6 +124,7 @@ _BY_CODE: dict[str, type[RemoteError]] = {
     "wait_timed_out": ClaimTimeout,
     "no_idle_worker": ClaimTimeout,
     "limit_reached": LimitReached,
+    "queue_full": LimitReached,
     "mint_failed": MintFailed,
     "claim_revoked": ClaimRevoked,
     "too_many_requests": TooMany,

@@ -56,9 +56,10 @@ class Mint(msgspec.Struct, rename="camel", frozen=True):
 
 
 class Limits(msgspec.Struct, rename="camel", frozen=True):
-    """How many claims one owner may have."""
+    """How many open claims one owner may have, and how many claims of all owners may wait."""
 
     per_owner: int | None = None
+    max_queued: int | None = None
 
 
 class PoolSpec(msgspec.Struct, rename="camel", frozen=True):

@@ -205,7 +205,7 @@ class Dock:
             )
             self.mooring = Mooring(given, self._timeouts)
             hub = EventHub(clock)
-            parts = api_parts(self.mooring, given, hub, Access(TOKEN), Limits(self.limits, clock))
+            parts = api_parts(self.mooring, clock, hub, Access(TOKEN), Limits(self.limits, clock))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LitestarDeprecationWarning)  # of how routes name their parameters
                 host = HttpHost(build_api(parts), self.listener)

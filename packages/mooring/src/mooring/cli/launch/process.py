@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from hawser.clock import Clock
 from mooring.api.auth import Access
 from mooring.api.certificate import ServingCertificate
 from mooring.api.hosting import HttpHost
@@ -66,7 +67,7 @@ def tune_garbage_collection() -> None:
     gc.set_threshold(10_000, 20, 50)  # reference counting frees nearly all garbage of a request
 
 
-def api_parts(mooring: Mooring, given: Surroundings, hub: EventHub, access: Access, limits: Limits) -> ApiParts:
+def api_parts(mooring: Mooring, clock: Clock, hub: EventHub, access: Access, limits: Limits) -> ApiParts:
     """The parts that the routes of the API use."""
     return ApiParts(
         queries=mooring.queries,
@@ -82,7 +83,7 @@ def api_parts(mooring: Mooring, given: Surroundings, hub: EventHub, access: Acce
         hub=hub,
         access=access,
         limits=limits,
-        clock=given.clock,
+        clock=clock,
     )
 
 
@@ -108,7 +109,7 @@ async def run_process(
     hub = EventHub(given.clock)
     mooring.subscribe(hub.publish)
     live = LiveViews(hub, mooring.queries)
-    parts = api_parts(mooring, given, hub, entrance.access, Limits(entrance.limits, given.clock))
+    parts = api_parts(mooring, given.clock, hub, entrance.access, Limits(entrance.limits, given.clock))
     certificate = entrance.certificate
     api = build_api(parts, build_pages(live))
     host = HttpHost(api, entrance.listener, certificate.context if certificate else None)

@@ -6,10 +6,11 @@ second control plane, the API server still refuses a slot name that is taken.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from math import ceil
 
 from mooring.model.health import WorkerHealth
+from mooring.model.moments import later
 from mooring.model.node import Node, NodeTemplate, Quarantine
 from mooring.model.pool import Pool, PoolStatus
 from mooring.model.preflight import Preflight
@@ -302,9 +303,8 @@ def _plan_surplus(snapshot: PoolSnapshot, fleet: _Fleet, target: int) -> list[Re
     spare = len(fleet.current) + len(fleet.outdated) - target - min(len(fleet.outdated), _roll_batch(snapshot))
     if spare <= 0:
         return []
-    due = snapshot.now - timedelta(seconds=snapshot.pool.spec.idle_seconds)
-    ripe = [item for item in fleet.current if _idle_since(item) <= due]
-    ripe.sort(key=_idle_since)
+    due = later(snapshot.now, -snapshot.pool.spec.idle_seconds)
+    ripe = sorted((item for item in fleet.current if _idle_since(item) <= due), key=_idle_since)
     floor = float(snapshot.pool.spec.idle_seconds)
     reason = f"{fleet.idle} idle, {target} wanted, idle for longer than {snapshot.pool.spec.idle_seconds} s"
     proof = by_cluster("the floor is held without it")
@@ -323,10 +323,10 @@ def _idle_since(item: ClassifiedWorker) -> datetime:
 def _next_surplus(snapshot: PoolSnapshot, fleet: _Fleet) -> datetime | None:
     if fleet.idle <= _target(snapshot):
         return None
-    after = timedelta(seconds=snapshot.pool.spec.idle_seconds)
-    due = snapshot.now - after
+    idle_seconds = snapshot.pool.spec.idle_seconds
+    due = later(snapshot.now, -idle_seconds)
     unripe = min((since for item in fleet.current if (since := _idle_since(item)) > due), default=None)
-    return unripe + after if unripe is not None else None
+    return later(unripe, idle_seconds) if unripe is not None else None
 
 
 def _status(snapshot: PoolSnapshot, fleet: _Fleet, reasons: list[Reason]) -> PoolStatus:

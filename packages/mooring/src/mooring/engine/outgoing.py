@@ -54,8 +54,8 @@ def check_url(url: str, policy: OutgoingPolicy) -> None:
     try:
         host = URL(url).host or ""
     except ValueError as error:
-        raise _refusal(f"{url!r} is no URL") from error
-    why = refuse_host(host, policy) if host else f"{url!r} has no host"
+        raise _refusal("the URL is not valid") from error
+    why = refuse_host(host, policy) if host else "the URL has no host"
     if not why and is_address(host):
         why = refuse_destination(host, host, policy)
     if why:

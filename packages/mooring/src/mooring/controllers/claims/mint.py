@@ -52,7 +52,7 @@ class WebhookMinter:
             payload = msgspec.json.decode(text) if text else {}
         except msgspec.DecodeError as error:
             raise MintFailed(
-                f"the mint of {pool.key} answered with no JSON: {error}", fix=f"look at {mint.url}"
+                f"the mint of {pool.key} answered with no JSON: {error}", fix=f"look at {_shown(mint.url)}"
             ) from None
         if not isinstance(payload, dict):
             raise MintFailed(f"the mint of {pool.key} answered with something else than a JSON object")
@@ -79,11 +79,13 @@ class WebhookMinter:
         except DestinationRefused as refused:
             raise MintFailed(f"the mint of {whose} is not called: {refused.message}", fix=refused.fix) from refused
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-            raise MintFailed(f"the mint of {whose} did not answer: {error!r}", fix=f"look at {url}") from error
+            raise MintFailed(
+                f"the mint of {whose} did not answer: {_reason(error)}", fix=f"look at {_shown(url)}"
+            ) from error
         if status in (401, 403):
             self._keys.forget(claim.namespace, mint.auth)
         if status // 100 != 2 and status != fine:
-            raise MintFailed(f"the mint of {whose} answered {status}", fix=f"look at {url}")
+            raise MintFailed(f"the mint of {whose} answered {status}", fix=f"look at {_shown(url)}")
         if len(text) > _MOST_BYTES:
             raise MintFailed(f"the mint of {whose} answered more than {_MOST_BYTES} bytes")
         return text
@@ -92,6 +94,18 @@ class WebhookMinter:
         """Give its connections back."""
         if self._session is not None:
             await self._session.close()
+
+
+def _shown(url: str) -> str:
+    """A URL without what may be a secret: user, password and query."""
+    scheme, _, rest = url.partition("://")
+    host, slash, path = rest.partition("?")[0].partition("#")[0].partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
+
+
+def _reason(error: Exception) -> str:
+    """An invalid URL is the whole message of its error, with its query."""
+    return "the URL is not valid" if isinstance(error, aiohttp.InvalidURL) else repr(error)
 
 
 def _describe(claim: Claim) -> dict[str, Any]:

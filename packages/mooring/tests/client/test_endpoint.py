@@ -29,7 +29,7 @@ def test_in_a_pod_the_default_is_the_service_that_install_creates(
 ) -> None:
     (tmp_path / "account").write_text("a service account's token")
     monkeypatch.setenv("MOORING_TOKEN", "secret")
-    assert find_endpoint() == Endpoint("http://mooring.mooring.svc", "secret")
+    assert find_endpoint() == Endpoint("https://mooring.mooring.svc", "secret")
     [service] = [body for body in manifests("image", "mooring") if body["kind"] == "Service"]
     assert (service["metadata"]["name"], service["metadata"]["namespace"]) == ("mooring", "mooring")
     assert service["spec"]["ports"][0]["port"] == 80

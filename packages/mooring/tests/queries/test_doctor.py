@@ -26,6 +26,7 @@ from mooring.kinds.resources import WORKERPOOLS
 from mooring.ledger.twin import MemoryLedger, MemoryStore
 from mooring.model.doctor_report import Check, DoctorReport
 from mooring.model.permissions import CLUSTER_RULES
+from mooring.planning.destinations import THIS_MACHINE
 from packages.mooring.tests.requirements import require_kubectl
 
 pytestmark = pytest.mark.realtime
@@ -44,7 +45,7 @@ async def running(client: KubeClient) -> AsyncIterator[Mooring]:
             CLOCK,
             entropy,
             ReplicaOptions("a", "http://127.0.0.1"),
-            Adapters(Mint(), PolledActivity(CLOCK), StagedDocuments(), HttpProbe(), Gateway()),
+            Adapters(Mint(), PolledActivity(CLOCK), StagedDocuments(), HttpProbe(THIS_MACHINE), Gateway()),
         )
     )
     task = asyncio.create_task(mooring.run())

@@ -20,6 +20,7 @@ from mooring.kinds import load_crds
 from mooring.kinds.budgets import budget_from_view
 from mooring.kinds.resources import MANAGEDSERVICES, WARMUPS
 from mooring.model import names
+from mooring.model.certificate import CertificateState
 from mooring.model.doctor_report import Check, CheckStatus, DoctorReport
 from mooring.model.errors import MooringError
 from mooring.model.explanation import Explanation
@@ -31,6 +32,7 @@ from mooring.planning.budgets.plan import find_abandoned_budgets
 from mooring.planning.mint_keys import KeyState, find_key, judge_mint_key, name_subject
 from mooring.planning.pool_checks import judge_pools
 from mooring.planning.sick_pools import SickPool, find_sick_pools, judge_sick_pool
+from mooring.planning.transport import judge_certificate, judge_encryption
 from mooring.queries.fleet import FleetQueries
 from mooring.queries.sources import CacheSource, LeaderSource, PlatformSource, PoolSource, QuarantineSource
 
@@ -48,6 +50,15 @@ Look = Callable[[], Awaitable[Iterable[Check]]]
 
 
 @dataclass(frozen=True, slots=True)
+class OwnReplica:
+    """Whether this replica leads, and how callers reach it."""
+
+    leadership: LeaderSource
+    address: str
+    certificate: Callable[[], CertificateState | None]
+
+
+@dataclass(frozen=True, slots=True)
 class Examined:
     """What the doctor checks."""
 
@@ -55,7 +66,7 @@ class Examined:
     pools: PoolSource
     reading: FleetQueries
     quarantines: QuarantineSource
-    leadership: LeaderSource
+    replica: OwnReplica
     reflectors: Callable[[], Mapping[str, CacheSource]]
     explain: Callable[[str, str], Awaitable[Explanation]]  # a pod by namespace and name
 
@@ -78,6 +89,8 @@ class Doctor:
             **{f"crd/{crd['metadata']['name']}": self._crd_look(crd) for crd in self._crds},
             "ledger": self._ledger,
             "clock/ledger": self._ledger_clock,
+            "ledger/encryption": self._encryption,
+            "certificate": self._certificate,
             "leader": self._leader,
             "caches": self._caches,
             "invariants": self._invariants,
@@ -176,8 +189,16 @@ class Doctor:
         midway = asked + (self._clock.now() - asked) / 2
         return (judge.judge_clock("ledger", (there - midway).total_seconds()),)
 
+    async def _encryption(self) -> Iterable[Check]:
+        link = await self._examined.context.ledger.meta.link()
+        return (judge_encryption(link.hosts, link.sslmode, link.encrypted),)
+
+    async def _certificate(self) -> Iterable[Check]:
+        replica = self._examined.replica
+        return (judge_certificate(replica.certificate(), replica.address, self._clock.now()),)
+
     async def _leader(self) -> Iterable[Check]:
-        leadership = self._examined.leadership
+        leadership = self._examined.replica.leadership
         return (judge.judge_leader(leadership.leader_id, leadership.leading),)
 
     async def _caches(self) -> Iterable[Check]:

@@ -14,6 +14,7 @@ from mooring.controllers.services.document import MOST_BYTES, HttpDocuments, Que
 from mooring.demo.tides import DOCUMENT
 from mooring.model.openapi import ApiDocument
 from mooring.model.service_observations import Answer, Outcome
+from mooring.planning.destinations import THIS_MACHINE
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -29,7 +30,7 @@ async def ask(handler: Handler, address: str = ADDRESS, own: str = ADDRESS) -> A
 
     server = await asyncio.start_server(handler, ADDRESS, 0)
     port = server.sockets[0].getsockname()[1]
-    documents = HttpDocuments()
+    documents = HttpDocuments(THIS_MACHINE)
     try:
         async with server:
             return await documents.ask(Question(address, port, "/openapi.json", frozenset({own})))
@@ -157,7 +158,7 @@ async def test_nobody_at_the_port_is_told_from_no_answer():
         port = server.sockets[0].getsockname()[1]
         server.close()
         await server.wait_closed()
-        documents = HttpDocuments()
+        documents = HttpDocuments(THIS_MACHINE)
         try:
             return await documents.ask(Question(ADDRESS, port, "/openapi.json", {ADDRESS}))
         finally:

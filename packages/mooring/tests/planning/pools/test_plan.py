@@ -226,3 +226,9 @@ def test_a_worker_that_waits_on_terms_its_node_pool_has_changed_is_made_again():
 )
 def test_a_worker_keeps_waiting_while_nobody_knows_better_terms(placed):
     assert retired(plan_pool(snapshot(pool(warm=1), WAITING, placed=placed))) == []
+
+
+@pytest.mark.parametrize("seconds", [2**63, 10**30, -(2**63)])
+def test_an_absurd_idle_time_of_a_stored_pool_is_no_error(seconds):
+    stored = pool(warm=1, max=3, idleSeconds=seconds)
+    assert not plan_pool(snapshot(stored, *map(worker, range(3)), problems=("spec.idleSeconds",))).retires

@@ -102,9 +102,13 @@ class ClaimDesk:
             await self._refuse_over_limit(pool, request.owner)
             raise self._refusals.no_idle_worker(pool)
         until = self._clock.now() + timedelta(seconds=request.wait)
-        limit = pool.spec.limits.per_owner
+        limits = pool.spec.limits
         admission = await self._ledger.claims.insert_queued(
-            new, now=self._clock.now(), wait_until=until, owner_limit=limit
+            new,
+            now=self._clock.now(),
+            wait_until=until,
+            owner_limit=limits.per_owner,
+            queue_limit=limits.max_queued,
         )
         return await self._follow(pool, await self._refusals.require(admission, pool, request.owner), caller)
 

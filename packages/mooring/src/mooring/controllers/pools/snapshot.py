@@ -85,7 +85,7 @@ class PoolSnapshots:
         return PoolSnapshot(
             now=self._context.clock.now(),
             pool=pool,
-            spec_hash=spec_hash(pool, self._creation.worker_url),
+            spec_hash=spec_hash(pool, self._creation.home()),
             workers=workers,
             classified=roster.classify(workers, nodes, claims.held, unhealthy),
             nodes=nodes,
@@ -124,9 +124,7 @@ class PoolSnapshots:
         of = (spec_hash(pool), placed, nodes.changes)
         known = self._fits.get(pool.key)
         if known is None or known.of != of:
-            pod = worker_manifest(
-                pool, pool.name, placed, self._context.ledger.incarnation.id, self._creation.worker_url
-            )
+            pod = worker_manifest(pool, pool.name, placed, self._context.ledger.incarnation.id, self._creation.home())
             found = plan_preflight(pod, nodes.by_name.values(), templates=nodes.templates)
             known = self._fits[pool.key] = _Fit(of, found)
         return known.found

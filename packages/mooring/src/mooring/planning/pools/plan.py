@@ -5,9 +5,10 @@ second control plane, the API server still refuses a slot name that is taken.
 """
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from math import ceil
 
+from mooring.model.moments import later
 from mooring.model.pool import PoolStatus
 from mooring.model.proof import Proof, by_cluster, by_ledger, by_worker
 from mooring.model.worker import ClassifiedWorker, WorkerState
@@ -154,9 +155,8 @@ def _plan_surplus(snapshot: PoolSnapshot, fleet: WorkerGroups, target: int) -> l
     spare = len(fleet.current) + len(fleet.outdated) - target - min(len(fleet.outdated), _roll_batch(snapshot))
     if spare <= 0:
         return []
-    due = snapshot.now - timedelta(seconds=snapshot.pool.spec.idle_seconds)
-    ripe = [item for item in fleet.current if _idle_since(item) <= due]
-    ripe.sort(key=_idle_since)
+    due = later(snapshot.now, -snapshot.pool.spec.idle_seconds)
+    ripe = sorted((item for item in fleet.current if _idle_since(item) <= due), key=_idle_since)
     floor = float(snapshot.pool.spec.idle_seconds)
     reason = f"{fleet.idle} idle, {target} wanted, idle for longer than {snapshot.pool.spec.idle_seconds} s"
     proof = by_cluster("the floor is held without it")
@@ -175,10 +175,10 @@ def _idle_since(item: ClassifiedWorker) -> datetime:
 def _next_surplus(snapshot: PoolSnapshot, fleet: WorkerGroups) -> datetime | None:
     if fleet.idle <= _target(snapshot):
         return None
-    after = timedelta(seconds=snapshot.pool.spec.idle_seconds)
-    due = snapshot.now - after
+    idle_seconds = snapshot.pool.spec.idle_seconds
+    due = later(snapshot.now, -idle_seconds)
     unripe = min((since for item in fleet.current if (since := _idle_since(item)) > due), default=None)
-    return unripe + after if unripe is not None else None
+    return later(unripe, idle_seconds) if unripe is not None else None
 
 
 def _status(snapshot: PoolSnapshot, fleet: WorkerGroups, reasons: list[Reason]) -> PoolStatus:

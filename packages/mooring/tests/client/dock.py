@@ -202,7 +202,9 @@ class Dock:
                 clock,
                 entropy,
                 ReplicaOptions("dock", worker_url=self.url),
-                Adapters(NoMint(), PolledActivity(clock), StagedDocuments(), HttpProbe(THIS_MACHINE), HttpOwnApi(self.url)),
+                Adapters(
+                    NoMint(), PolledActivity(clock), StagedDocuments(), HttpProbe(THIS_MACHINE), HttpOwnApi(self.url)
+                ),
             )
             self.mooring = Mooring(given, self._timeouts)
             hub = EventHub(clock)

@@ -246,30 +246,24 @@ async def test_without_its_key_a_mint_is_not_called_and_no_error_shows_a_secret(
     assert TOKEN not in shown and "two words" not in shown
 
 
-def test_a_mint_at_a_metadata_service_is_not_called_and_the_error_says_so():
-    async def scenario() -> None:
-        minter = WebhookMinter(MintKeys(KubeClient(Secrets()), SystemClock()), OutgoingPolicy())
-        spec = {"warm": 1, "max": 1, "template": TEMPLATE, "mint": {"url": "http://169.254.169.254/latest/meta-data"}}
-        pool = Pool("runners", "linux", "pool-uid", 1, msgspec.convert(spec, PoolSpec))
-        with pytest.raises(MintFailed, match="the mint of runners/linux is not called") as refused:
-            await minter.mint(pool, row(ClaimState.CLAIMED, epoch=1, attempt=1))
-        assert "MOORING_OUTGOING_ALLOW" in refused.value.fix
-        await minter.close()
-
-    asyncio.run(scenario())
+async def test_a_mint_at_a_metadata_service_is_not_called_and_the_error_says_so():
+    minter = WebhookMinter(MintKeys(KubeClient(Secrets()), SystemClock()), OutgoingPolicy())
+    spec = {"warm": 1, "max": 1, "template": TEMPLATE, "mint": {"url": "http://169.254.169.254/latest/meta-data"}}
+    pool = Pool("runners", "linux", "pool-uid", 1, msgspec.convert(spec, PoolSpec))
+    with pytest.raises(MintFailed, match="the mint of runners/linux is not called") as refused:
+        await minter.mint(pool, row(ClaimState.CLAIMED, epoch=1, attempt=1))
+    assert "MOORING_OUTGOING_ALLOW" in refused.value.fix
+    await minter.close()
 
 
 @pytest.mark.parametrize(
     "url", ["http://u:hidden@127.0.0.1:1/mint?key=hidden#hidden", "http://127.0.0.1:1/x?sig=hidden", "http://[hidden/"]
 )
-def test_an_error_of_a_mint_shows_no_secret_of_its_url(url: str):
-    async def scenario() -> None:
-        minter = WebhookMinter(MintKeys(KubeClient(Secrets()), SystemClock()), THIS_MACHINE)
-        spec = {"warm": 1, "max": 1, "template": TEMPLATE, "mint": {"url": url}}
-        pool = Pool("runners", "linux", "pool-uid", 1, msgspec.convert(spec, PoolSpec))
-        with pytest.raises(MintFailed) as refused:
-            await minter.mint(pool, row(ClaimState.CLAIMED, epoch=1, attempt=1))
-        assert "hidden" not in f"{refused.value.message} {refused.value.fix}"
-        await minter.close()
-
-    asyncio.run(scenario())
+async def test_an_error_of_a_mint_shows_no_secret_of_its_url(url: str):
+    minter = WebhookMinter(MintKeys(KubeClient(Secrets()), SystemClock()), THIS_MACHINE)
+    spec = {"warm": 1, "max": 1, "template": TEMPLATE, "mint": {"url": url}}
+    pool = Pool("runners", "linux", "pool-uid", 1, msgspec.convert(spec, PoolSpec))
+    with pytest.raises(MintFailed) as refused:
+        await minter.mint(pool, row(ClaimState.CLAIMED, epoch=1, attempt=1))
+    assert "hidden" not in f"{refused.value.message} {refused.value.fix}"
+    await minter.close()

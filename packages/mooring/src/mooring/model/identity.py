@@ -35,6 +35,23 @@ class Identity(msgspec.Struct, frozen=True):
 
 
 OPERATOR = Identity("operator", (OPERATORS_GROUP,), via="operator")
+LOCAL_READER = Identity("local-reader", (OPERATORS_GROUP,), via="operator")
+"""Browsers on this machine that read open pages. It holds no claim, so it reads no payload and no epoch."""
+
+
+def holder_of(identity: Identity) -> str:
+    """How a claim names who made it. The operator's own token is no user of Kubernetes, so it is marked."""
+    return f"{identity.via}/{identity.user}" if identity.via == "operator" else identity.user
+
+
+def holds(identity: Identity, holder: str, owner: str) -> bool:
+    """Whether a claim of this holder is the caller's own.
+
+    A claim from before holders were kept belongs to its owner, or to the operator, whose token made all of them.
+    """
+    if holder:
+        return holder == holder_of(identity)
+    return identity.is_operator or owner == owner_of(identity)
 
 
 def owner_of(identity: Identity) -> str:

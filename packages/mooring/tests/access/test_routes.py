@@ -64,6 +64,7 @@ async def test_every_caller_gets_what_the_table_says(world):
 
 
 @pytest.mark.kubernetes
+@pytest.mark.realtime
 @pytest.mark.slow
 async def test_every_caller_gets_what_the_table_says_on_kubernetes():
     require_kubernetes()

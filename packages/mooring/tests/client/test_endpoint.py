@@ -98,7 +98,7 @@ def test_a_projected_token_is_read_for_every_request(tmp_path: Path) -> None:
     (tmp_path / "account").write_text("a service account's token")
     (tmp_path / "projected").write_text("first\n")
     endpoint = find_endpoint()
-    assert (endpoint.url, bearer(endpoint)) == ("http://mooring.mooring.svc", "first")
+    assert (endpoint.url, bearer(endpoint)) == ("https://mooring.mooring.svc", "first")
     (tmp_path / "projected").write_text("second\n")
     assert bearer(endpoint) == "second"
 

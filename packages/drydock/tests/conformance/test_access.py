@@ -2,6 +2,7 @@
 
 from hawser.errors import NotAuthorized, NotPermitted
 from hawser.resources import CONFIGMAPS, PODS, ROLEBINDINGS, ROLES, SERVICEACCOUNTS
+from hawser.reviews import Access, Subject
 from packages.drydock.tests.conformance.world import HostedCluster, Probe
 
 AUDIENCE = "mooring-dispatch"
@@ -157,5 +158,53 @@ def test_a_pod_that_wants_no_token_gets_none(cluster: HostedCluster) -> None:
         mount = {"name": "mine", "mountPath": TOKEN_PATH}
         own = await p.pod("d", volumes=[{"name": "mine", "emptyDir": {}}], container={"volumeMounts": [mount]})
         assert [volume["name"] for volume in own["spec"]["volumes"]] == ["mine"]
+
+    cluster.run(probe)
+
+
+def test_one_may_ask_what_others_may_do(cluster: HostedCluster) -> None:
+    async def probe(p: Probe) -> None:
+        await _robot(p, ["get"])
+        robot = Subject(f"system:serviceaccount:{p.namespace}:robot")
+
+        async def may(subject: Subject, verb: str, resource: str, namespace: str, name: str = "") -> bool:
+            wanted = Access(verb, "", resource, namespace=namespace, name=name)
+            return (await p.client.review_access_of(subject, wanted)).allowed
+
+        async def allowed() -> bool:
+            return await may(robot, "get", "configmaps", p.namespace)
+
+        await p.until(allowed)
+        assert await may(robot, "get", "configmaps", p.namespace, "one")
+        assert not await may(robot, "delete", "configmaps", p.namespace)
+        assert not await may(robot, "get", "configmaps", "default")
+        assert not await may(robot, "get", "configmaps", "")
+        assert not await may(robot, "get", "pods", p.namespace)
+        assert not await may(Subject("system:serviceaccount:default:robot"), "get", "configmaps", p.namespace)
+        assert await may(Subject("anybody", ("system:masters",)), "delete", "nodes", "")
+
+    cluster.run(probe)
+
+
+def test_a_right_on_a_subresource_of_a_kind_that_is_not_served_can_be_granted_by_name(cluster: HostedCluster) -> None:
+    async def probe(p: Probe) -> None:
+        rule = {"apiGroups": ["boats.example"], "resources": ["fleets/berths"], "verbs": ["create", "impersonate"]}
+        await p.make(ROLES, "berths", rules=[{**rule, "resourceNames": ["north"]}])
+        reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "berths"}
+        subject = {"kind": "User", "name": "ann", "apiGroup": "rbac.authorization.k8s.io"}
+        await p.make(ROLEBINDINGS, "berths", subjects=[subject], roleRef=reference)
+
+        async def may(verb: str, name: str, subresource: str = "berths") -> bool:
+            wanted = Access(verb, "boats.example", "fleets", subresource, p.namespace, name)
+            return (await p.client.review_access_of(Subject("ann"), wanted)).allowed
+
+        async def allowed() -> bool:
+            return await may("create", "north")
+
+        await p.until(allowed)
+        assert await may("impersonate", "north")
+        assert not await may("create", "south")
+        assert not await may("create", "")
+        assert not await may("create", "north", "")
 
     cluster.run(probe)

@@ -13,14 +13,7 @@ from hawser.decoding import decoder_for
 from hawser.errors import AnswerUnreadable, Gone, InvalidInput
 from hawser.exchange import whole_answer
 from hawser.resources import PODS, Resource
-from hawser.reviews import (
-    ACCESSREVIEWS,
-    TOKENREVIEWS,
-    AccessReviewResult,
-    TokenReviewResult,
-    access_review,
-    token_review,
-)
+from hawser.reviewing import Reviewing
 from hawser.transport import Request, Transport
 from hawser.version import ServerVersion, read_version
 from hawser.watching import Watch
@@ -54,7 +47,7 @@ class Listing(Generic[T]):
     resource_version: str
 
 
-class KubeClient:
+class KubeClient(Reviewing):
     """A Kubernetes API behind a transport. Raises the tree of `hawser/errors.py`."""
 
     def __init__(self, transport: Transport, *, user_agent: str = "hawser") -> None:
@@ -255,24 +248,6 @@ class KubeClient:
         )
         answer = await self._call("GET", PODS.path(namespace, name, "log"), query, accept="*/*")
         return answer.decode("utf-8", "replace")
-
-    async def review_token(self, token: str, audiences: Sequence[str]) -> TokenReviewResult:
-        """Whose bearer token this is, for one of these audiences."""
-        review = await self.create(TOKENREVIEWS, token_review(token, audiences))
-        return review.result()
-
-    async def can_i(
-        self,
-        verb: str,
-        resource: Resource[Any],
-        *,
-        namespace: str | None = None,
-        name: str = "",
-        subresource: str = "",
-    ) -> AccessReviewResult:
-        """Whether these credentials may do that."""
-        review = await self.create(ACCESSREVIEWS, access_review(verb, resource, namespace, name, subresource))
-        return review.result()
 
     async def version(self) -> ServerVersion:
         """Who answers, and what time it is there."""

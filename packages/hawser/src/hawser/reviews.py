@@ -1,6 +1,7 @@
-"""Questions to the API server about who somebody is and what we may do."""
+"""Questions to the API server about who somebody is and what they may do."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from hawser.resources import Resource
@@ -20,7 +21,7 @@ class TokenReviewResult(View, frozen=True):
 
 
 class AccessReviewResult(View, frozen=True):
-    """Whether we may, and why (not)."""
+    """Whether it is allowed, and why (not)."""
 
     allowed: bool = False
     reason: str = ""
@@ -63,7 +64,7 @@ class TokenReview(Object, frozen=True):
 
 
 class AccessReviewStatus(View, frozen=True):
-    """The answer in a SelfSubjectAccessReview."""
+    """The answer in an access review."""
 
     allowed: bool = False
     reason: str = ""
@@ -71,7 +72,7 @@ class AccessReviewStatus(View, frozen=True):
 
 
 class AccessReview(Object, frozen=True):
-    """A SelfSubjectAccessReview."""
+    """A SelfSubjectAccessReview or a SubjectAccessReview."""
 
     status: AccessReviewStatus = AccessReviewStatus()
 
@@ -83,6 +84,36 @@ TOKENREVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews", "TokenRev
 ACCESSREVIEWS = Resource(
     "authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", False, AccessReview
 )
+SUBJECTACCESSREVIEWS = Resource(
+    "authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", False, AccessReview
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Who wants to act, as a TokenReview describes a user."""
+
+    user: str
+    groups: tuple[str, ...] = ()
+    uid: str = ""
+    extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What is wanted: a verb on a resource. Without a namespace in all of them; without a name on all objects."""
+
+    verb: str
+    group: str
+    resource: str
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """The `resourceAttributes` of a review, without empty values."""
+        return {field: value for field in self.__slots__ if (value := getattr(self, field))}
 
 
 def token_review(token: str, audiences: Sequence[str]) -> dict[str, Any]:
@@ -94,13 +125,17 @@ def access_review(
     verb: str, resource: Resource[Any], namespace: str | None, name: str, subresource: str
 ) -> dict[str, Any]:
     """The body that asks whether we may."""
-    attributes = {
-        "verb": verb,
-        "group": resource.group,
-        "version": resource.version,
-        "resource": resource.plural,
-        "subresource": subresource,
-        "namespace": namespace or "",
-        "name": name,
-    }
-    return {"spec": {"resourceAttributes": {key: value for key, value in attributes.items() if value}}}
+    wanted = Access(verb, resource.group, resource.plural, subresource, namespace or "", name)
+    return {"spec": {"resourceAttributes": {**wanted.attributes, "version": resource.version}}}
+
+
+def subject_access_review(subject: Subject, wanted: Access) -> dict[str, Any]:
+    """The body that asks whether the subject may."""
+    spec: dict[str, Any] = {"user": subject.user, "resourceAttributes": wanted.attributes}
+    if subject.groups:
+        spec["groups"] = list(subject.groups)
+    if subject.uid:
+        spec["uid"] = subject.uid
+    if subject.extra:
+        spec["extra"] = {key: list(values) for key, values in subject.extra}
+    return {"spec": spec}

@@ -30,7 +30,8 @@ class Settings:
         ""
     )
     context: Annotated[str, "Context of the kubeconfig; empty means its current one."] = ""
-    token: Annotated[str, "Bearer token of the API; empty makes one in the state folder."] = ""
+    token: Annotated[str, "Token of the operator, who may do everything; empty makes one in the state folder."] = ""
+    tokens: Annotated[str, "File of named static tokens, read again when it changes; empty: there are none."] = ""
     worker_url: Annotated[str, "URL under which workers of Poll pools reach Mooring; empty leaves it to templates."] = (
         ""
     )

@@ -50,10 +50,10 @@ def sick(up: Up) -> Iterator[Up]:
     with up.http() as http:
         claim = {"owner": "tester", "ttlSeconds": 600}
         http.post(f"/v1/pools/{NAMESPACE}/full/claims", json=claim).raise_for_status()
-        http.post(f"/v1/invariants/{PAUSED}/pause", json={"reason": "a test", "actor": "tester"}).raise_for_status()
+        http.post(f"/v1/invariants/{PAUSED}/pause", json={"reason": "a test"}).raise_for_status()
         until(lambda: _line(up, "crashing") and _line(up, "unpulled"), 120, "doctor's lines of the sick pools", 1.0)
         yield up
-        http.post(f"/v1/invariants/{PAUSED}/resume", json={"reason": "over", "actor": "tester"}).raise_for_status()
+        http.post(f"/v1/invariants/{PAUSED}/resume", json={"reason": "over"}).raise_for_status()
     up.kubectl("delete", "namespace", NAMESPACE, "--wait=false")
 
 

@@ -75,7 +75,7 @@ def test_a_login_sets_a_cookie_that_scripts_and_other_sites_do_not_get(stranger:
 def test_a_wrong_token_does_not_log_in(stranger: httpx.Client):
     answer = stranger.post("/login", data={"token": "wrong"})
     assert answer.status_code == 401
-    assert "That is not the token" in answer.text
+    assert "That is not a valid token" in answer.text
     assert "set-cookie" not in answer.headers
 
 

@@ -98,11 +98,9 @@ def test_a_wrong_value_in_a_query_is_refused_and_its_name_is_told(api: httpx.Cli
     ("body", "field"),
     [
         ({"owner": "not a label!"}, "owner"),
-        ({"owner": ""}, "owner"),
         ({"owner": "<script>"}, "owner"),
         ({"owner": "two\nlines"}, "owner"),
         ({"owner": "x" * 300}, "owner"),
-        ({}, "owner"),
         ({"owner": "me", "ttlSeconds": 0}, "ttlSeconds"),
         ({"owner": "me", "ttlSeconds": -5}, "ttlSeconds"),
         ({"owner": "me", "ttlSeconds": HUGE}, "ttlSeconds"),
@@ -205,7 +203,6 @@ def test_a_stream_of_an_unknown_page_is_refused(stranger: httpx.Client):
     assert "fleet" in body["detail"]["fix"]
 
 
-@pytest.mark.parametrize("actor", ["invariant/warm-floor", "claim/1", "replica/a", "worker/runners/linux-0"])
-def test_nobody_writes_into_the_audit_trail_under_mooring_s_own_names(api: httpx.Client, actor: str):
-    refusal(api.post("/v1/invariants/adopted/pause", json={"actor": actor}), 400, "invalid_input")
-    refusal(api.delete("/v1/claims/somebody-else", params={"actor": actor}), 400, "invalid_input")
+def test_nobody_writes_into_the_audit_trail_under_another_name(api: httpx.Client):
+    body = {"reason": "it hangs", "actor": "somebody else"}
+    refusal(api.post("/v1/workers/runners/linux-0/retire", json=body), 400, "invalid_input")

@@ -35,7 +35,7 @@ def test_a_dataset_is_really_warmed_read_and_warmed_again(up: Up, api: httpx.Cli
         assert len(reading["warmNodes"]) == 2 and reading["rewarmPending"] is False
         listed = api.get("/v1/warmups").json()
         assert "api-words" in [one["name"] for one in listed["items"]] and listed["total"] == len(listed["items"])
-        asked = api.post("/v1/warmups/default/api-words/rewarm", json={"actor": "ana", "reason": "doubt"})
+        asked = api.post("/v1/warmups/default/api-words/rewarm", json={"reason": "doubt"})
         assert asked.status_code == 202 and asked.json()["state"] == "pending"
 
         def warm_again() -> bool:
@@ -45,7 +45,9 @@ def test_a_dataset_is_really_warmed_read_and_warmed_again(up: Up, api: httpx.Cli
         until(warm_again, 60, "the dataset is warm again")
         closed = api.post("/v1/warmups/default/api-words/close-circuit")
         assert closed.status_code == 202
-        rows = api.get("/v1/audit", params={"actor": "ana", "action": "rewarm"}).json()["items"]
+        rows = api.get("/v1/audit", params={"actor": "operator", "action": "rewarm", "name": "api-words"}).json()[
+            "items"
+        ]
         assert rows[0]["name"] == "api-words" and rows[0]["reason"] == "doubt"
     finally:
         up.kubectl("delete", "warmup", "api-words", "-n", "default")

@@ -10,9 +10,8 @@ import pytest
 import yaml
 
 from mooring.cli.output import Format
-from mooring.cli.remote import mutation
 from mooring.cli.remote.ledger import run_arm
-from mooring.cli.remote.mutation import Mutation, MutationOptions, acting_user, run_mutation
+from mooring.cli.remote.mutation import Mutation, MutationOptions, run_mutation
 from mooring.client.connection import Connection, Endpoint
 from mooring.model.errors import InvalidInput, Refused
 
@@ -115,15 +114,6 @@ def test_the_outcome_is_data_when_data_is_asked_for(capsys):
     assert json.loads(capsys.readouterr().out) == after
     run_mutation(Boat().sinking(), MutationOptions(output=Format.NAME))
     assert capsys.readouterr().out == "boat/tug\n"
-
-
-@pytest.mark.parametrize("error", [KeyError("uid"), OSError("no such user")])
-def test_a_user_without_a_name_is_recorded_by_uid(monkeypatch, error):
-    def unnamed() -> str:
-        raise error
-
-    monkeypatch.setattr(mutation.getpass, "getuser", unnamed)
-    assert acting_user().startswith("cli/uid-")
 
 
 @dataclass

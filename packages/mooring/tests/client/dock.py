@@ -18,7 +18,7 @@ from drydock import Cluster, plain_nodes, virtual_cluster
 from hawser.client import KubeClient
 from hawser.clock import Clock, Entropy, SystemClock
 from hawser.resources import NAMESPACES, PODS, SERVICEACCOUNTS
-from mooring.api.auth import Access
+from mooring.api.access.control import AccessOptions, build_access
 from mooring.api.hosting import HttpHost, bind
 from mooring.api.limits import LimitOptions, Limits
 from mooring.api.server import build_api
@@ -208,7 +208,8 @@ class Dock:
             )
             self.mooring = Mooring(given, self._timeouts)
             hub = EventHub(clock)
-            parts = api_parts(self.mooring, clock, hub, Access(TOKEN), Limits(self.limits, clock))
+            access = build_access(AccessOptions(TOKEN), given.client, given.ledger.sessions, clock, self.entropy)
+            parts = api_parts(self.mooring, clock, hub, access, Limits(self.limits, clock))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LitestarDeprecationWarning)  # of how routes name their parameters
                 host = HttpHost(build_api(parts), self.listener)

@@ -38,7 +38,7 @@ def test_a_release_prints_its_reason_and_is_audited_with_the_user(dock, mooring,
     assert (answer["apiVersion"], answer["kind"], answer["id"]) == ("mooring.dev/v1", "Claim", held.id)
     assert (answer["state"], answer["reason"]) == ("released", "needed elsewhere")
     (row,) = trail(dock, name=held.id)
-    assert row.actor.startswith("cli/") and row.reason == "needed elsewhere"
+    assert row.actor == "operator" and row.reason == "needed elsewhere"
     _, listed, _ = mooring("audit", "--name", held.id, "-o", "ndjson")
     assert json.loads(listed)["evidence"]["owner"] == "acme"
 
@@ -74,7 +74,7 @@ def test_pause_and_resume_have_a_dry_run_and_print_data(dock, mooring):
     paused = json.loads(output)
     assert (code, paused["kind"], paused["paused"], paused["pauseReason"]) == (0, "Invariant", True, "a deploy")
     _, output, _ = mooring("resume", RULE, "--dry-run")
-    assert "paused by cli/" in output and "(a deploy)" in output
+    assert "paused by operator" in output and "(a deploy)" in output
     code, output, _ = mooring("resume", RULE, "-o", "name")
     assert (code, output) == (0, f"invariant/{RULE}\n")
     assert [entry.reason for entry in trail(dock, action="pause", name=RULE)] == ["a deploy"]

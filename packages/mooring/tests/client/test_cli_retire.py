@@ -28,7 +28,7 @@ def test_a_claimed_worker_is_refused_with_the_next_command(dock, mooring):
         assert code == 1 and f"mooring release {claim.id}" in err
         answer = httpx.post(
             f"{dock.url}/v1/workers/{name}/retire",
-            json={"reason": "it hangs", "actor": "ann"},
+            json={"reason": "it hangs"},
             headers={"Authorization": f"Bearer {TOKEN}"},
         )
         assert (answer.status_code, answer.json()["code"]) == (409, "worker_claimed")

@@ -58,7 +58,7 @@ def test_a_service_is_created_updated_and_deleted_with_actor_and_reason(dock, mo
     assert (code, output) == (0, f"service/{NAMESPACE}/life\n") and stored(dock, "life") is None
     rows = trail(dock, "life")
     assert [row.action for row in rows if row.subject.kind == "ManagedService"] == ["delete", "update", "create"]
-    assert all(row.actor.startswith("cli/") for row in rows if row.subject.kind == "ManagedService")
+    assert all(row.actor == "operator" for row in rows if row.subject.kind == "ManagedService")
     assert rows[0].reason == "not needed"
 
 

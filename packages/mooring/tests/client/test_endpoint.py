@@ -1,5 +1,6 @@
 """Where the address of Mooring comes from, and which source wins."""
 
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -7,16 +8,19 @@ import pytest
 
 from mooring.client import connection
 from mooring.client.connection import Endpoint, find_endpoint
+from mooring.client.login_file import Login, forget_login, write_login
 from mooring.kinds.manifests import manifests
 from mooring.model.errors import InvalidInput, Misconfigured
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("MOORING_URL", "MOORING_TOKEN", "MOORING_STATE"):
+    for name in ("MOORING_URL", "MOORING_TOKEN", "MOORING_TOKEN_FILE", "MOORING_STATE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setattr(connection, "ACCOUNT_TOKEN", tmp_path / "account")
+    monkeypatch.setattr(connection, "PROJECTED_TOKEN", tmp_path / "projected")
 
 
 def test_outside_of_a_cluster_the_address_must_be_given(tmp_path: Path) -> None:
@@ -58,3 +62,54 @@ def test_a_state_folder_may_be_given_as_text(tmp_path: Path) -> None:
 def test_an_argument_of_another_type_is_refused_with_its_name(given: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput, match=next(iter(given))):
         find_endpoint(**given)
+
+
+def bearer(endpoint: Endpoint) -> str:
+    return endpoint.headers["Authorization"].removeprefix("Bearer ")
+
+
+def test_a_login_is_used_after_the_state_folder_and_its_token_for_its_address_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_login(Login("http://stored", "stored-token"))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert (find_endpoint().url, bearer(find_endpoint())) == ("http://stored", "stored-token")
+    assert bearer(find_endpoint("http://stored/")) == "stored-token"
+    assert bearer(find_endpoint("http://elsewhere")) == ""
+    monkeypatch.setenv("MOORING_URL", "http://from-the-environment")
+    assert (find_endpoint().url, bearer(find_endpoint())) == ("http://from-the-environment", "")
+    monkeypatch.delenv("MOORING_URL")
+    (tmp_path / ".state").mkdir()
+    (tmp_path / ".state" / "url").write_text("http://127.0.0.1:8080\n")
+    (tmp_path / ".state" / "token").write_text("of-the-state\n")
+    assert (find_endpoint().url, bearer(find_endpoint())) == ("http://127.0.0.1:8080", "of-the-state")
+
+
+def test_a_login_that_cannot_be_read_is_an_error_and_a_forgotten_one_is_gone(tmp_path: Path) -> None:
+    path = write_login(Login("http://stored", "stored-token"))
+    path.write_text("{")
+    with pytest.raises(Misconfigured, match=r"login\.json"):
+        find_endpoint("http://given")
+    assert forget_login() and not forget_login()
+    assert find_endpoint("http://given").url == "http://given"
+
+
+def test_a_projected_token_is_read_for_every_request(tmp_path: Path) -> None:
+    (tmp_path / "account").write_text("a service account's token")
+    (tmp_path / "projected").write_text("first\n")
+    endpoint = find_endpoint()
+    assert (endpoint.url, bearer(endpoint)) == ("https://mooring.mooring.svc", "first")
+    (tmp_path / "projected").write_text("second\n")
+    assert bearer(endpoint) == "second"
+
+
+def test_a_token_file_wins_over_the_state_folder_and_must_have_a_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "named").write_text("named\n")
+    monkeypatch.setenv("MOORING_TOKEN_FILE", str(tmp_path / "named"))
+    assert bearer(find_endpoint("http://given")) == "named"
+    assert bearer(find_endpoint("http://given", "argument")) == "argument"
+    monkeypatch.setenv("MOORING_TOKEN_FILE", str(tmp_path / "nowhere"))
+    with pytest.raises(Misconfigured, match="MOORING_TOKEN_FILE"):
+        find_endpoint("http://given")

@@ -40,22 +40,21 @@ def lost(claim):
 def test_the_holder_gets_the_reason_of_the_operator_who_released_its_claim(dock, ours):
     pool = dock.pool()
     with pytest.raises(LeaseLost) as raised, Mooring(dock.url, TOKEN).claim(pool, owner="acme", ttl="1s") as claim:
-        answer = ours.request("DELETE", claim_path(claim.id), {"reason": "node work-07 is needed", "actor": "cli/ana"})
+        answer = ours.request("DELETE", claim_path(claim.id), {"reason": "node work-07 is needed"})
         assert (answer["cause"], answer["reason"]) == ("revoked", "node work-07 is needed")
         raise lost(claim)
     assert raised.value.cause is LossCause.REVOKED and "node work-07 is needed" in raised.value.message
     (entry,) = trail(dock, claim.id)
-    assert (entry.actor, entry.action, entry.reason) == ("cli/ana", "release", "node work-07 is needed")
+    assert (entry.actor, entry.action, entry.reason) == ("operator", "release", "node work-07 is needed")
     assert entry.evidence["owner"] == "acme" and entry.evidence["pool"] == pool
 
 
 def test_a_reason_that_is_too_long_is_refused_and_changes_nothing(dock, ours):
     pool = dock.pool()
     with Mooring(dock.url, TOKEN).claim(pool, owner="acme") as claim:
-        for query in ({"reason": "x" * 501}, {"actor": "x" * 254}):
-            with pytest.raises(RemoteError) as raised:
-                ours.request("DELETE", claim_path(claim.id), query)
-            assert raised.value.status == 400
+        with pytest.raises(RemoteError) as raised:
+            ours.request("DELETE", claim_path(claim.id), {"reason": "x" * 501})
+        assert raised.value.status == 400
         claim.check()
     assert trail(dock, claim.id) == []
 
@@ -74,7 +73,7 @@ async def test_a_release_without_an_epoch_is_audited_with_its_reason(dock, ours)
         claim.detach()
     await AsyncMooring(dock.url, TOKEN).release(claim.id, reason="left behind")
     assert only_claim(ours, pool)["reason"] == "left behind"
-    assert [entry.actor for entry in trail(dock, claim.id)] == ["api"]
+    assert [entry.actor for entry in trail(dock, claim.id)] == ["operator"]
 
 
 @pytest.mark.parametrize("wanted", ["blocking", "awaited"])

@@ -9,6 +9,7 @@ from mooring.model.pool import Pool, PoolSpec, PoolStatus
 from mooring.model.why import Why
 from mooring.planning.explanations.pools import PoolView, explain_pool
 from mooring.queries.fleet import NodeReading, PoolReading, WorkerReading
+from mooring.queries.sight import Sight
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -58,3 +59,15 @@ def pool(name: str = "linux", **status: Any) -> PoolReading:
     return PoolReading(
         "runners", name, of.spec, of.status, generation=1, terminating=False, why=explain_pool(PoolView(of))
     )
+
+
+class AnyReadings:
+    """For views that read nothing: the same, whatever a reader may see."""
+
+    def within(self, _: Sight) -> "AnyReadings":
+        return self
+
+
+async def always() -> bool:
+    """A reader whose rights do not change."""
+    return True

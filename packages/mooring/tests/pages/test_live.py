@@ -14,7 +14,8 @@ from mooring.dashboard.live import LiveViews
 from mooring.dashboard.views import Selection
 from mooring.model.errors import InvalidInput, Unavailable
 from mooring.queries.events import CLIENT_QUEUE, COALESCE_SECONDS, HEARTBEAT_SECONDS, RING, EventHub
-from packages.mooring.tests.pages.readings import NOON
+from mooring.queries.sight import EVERYTHING
+from packages.mooring.tests.pages.readings import NOON, AnyReadings, always
 
 Shown = dict[str, str]
 
@@ -38,7 +39,7 @@ async def live_views(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Eve
     screen = Screen()
     monkeypatch.setitem(live.RENDERERS, "screen", screen.render)
     hub = EventHub(LoopClock(NOON))
-    views = LiveViews(hub, None)  # type: ignore[arg-type]
+    views = LiveViews(hub, AnyReadings())  # type: ignore[arg-type]
     running = [asyncio.create_task(hub.run()), asyncio.create_task(views.run())]
     try:
         yield hub, views, screen
@@ -65,7 +66,7 @@ async def hear_change(tab: AsyncIterator[bytes]) -> tuple[str, Shown]:
 async def test_a_tab_gets_everything_first_and_then_what_changed(monkeypatch: pytest.MonkeyPatch):
     async with live_views(monkeypatch) as (hub, views, screen):
         screen.shows = {"box": "one", "other": "same"}
-        tab = views.watch("screen", Selection())
+        tab = views.watch("screen", Selection(), EVERYTHING, always)
         assert await hear(tab) == ("fragments", {"box": "one", "other": "same"})
         screen.shows = {"box": "two", "other": "same"}
         hub.publish("worker", "a")
@@ -74,7 +75,7 @@ async def test_a_tab_gets_everything_first_and_then_what_changed(monkeypatch: py
 
 async def test_boxes_that_come_or_go_make_the_tab_take_everything_anew(monkeypatch: pytest.MonkeyPatch):
     async with live_views(monkeypatch) as (hub, views, screen):
-        tab = views.watch("screen", Selection())
+        tab = views.watch("screen", Selection(), EVERYTHING, always)
         await hear(tab)
         screen.shows = {"box": "one", "new": "box"}
         hub.publish("node", "new")
@@ -83,7 +84,7 @@ async def test_boxes_that_come_or_go_make_the_tab_take_everything_anew(monkeypat
 
 async def test_a_change_that_does_not_concern_a_page_still_shows_that_the_stream_lives(monkeypatch: pytest.MonkeyPatch):
     async with live_views(monkeypatch) as (hub, views, _):
-        tab = views.watch("screen", Selection())
+        tab = views.watch("screen", Selection(), EVERYTHING, always)
         await hear(tab)
         for _ in range(30):
             hub.publish("worker", "elsewhere")
@@ -92,7 +93,7 @@ async def test_a_change_that_does_not_concern_a_page_still_shows_that_the_stream
 
 async def test_silence_is_filled_with_beats(monkeypatch: pytest.MonkeyPatch):
     async with live_views(monkeypatch) as (_, views, _):
-        tab = views.watch("screen", Selection())
+        tab = views.watch("screen", Selection(), EVERYTHING, always)
         await hear(tab)
         assert await hear(tab, within=HEARTBEAT_SECONDS + 1) == ("beat", {})
 
@@ -102,7 +103,7 @@ async def test_a_view_that_cannot_be_drawn_harms_nobody_and_comes_back(
     failure: Exception, monkeypatch: pytest.MonkeyPatch
 ):
     async with live_views(monkeypatch) as (hub, views, screen):
-        tab = views.watch("screen", Selection())
+        tab = views.watch("screen", Selection(), EVERYTHING, always)
         await hear(tab)
         screen.failure = failure
         hub.publish("worker", "a")
@@ -114,7 +115,7 @@ async def test_a_view_that_cannot_be_drawn_harms_nobody_and_comes_back(
 
 async def test_a_tab_that_does_not_read_is_told_to_take_everything_anew(monkeypatch: pytest.MonkeyPatch):
     async with live_views(monkeypatch) as (hub, views, screen):
-        tab = views.watch("screen", Selection())
+        tab = views.watch("screen", Selection(), EVERYTHING, always)
         await hear(tab)
         for number in range(live.TAB_QUEUE + 1):
             screen.shows = {"box": f"number {number}"}
@@ -126,7 +127,7 @@ async def test_a_tab_that_does_not_read_is_told_to_take_everything_anew(monkeypa
 async def test_a_page_without_live_view_is_refused_before_the_stream_begins(monkeypatch: pytest.MonkeyPatch):
     async with live_views(monkeypatch) as (_, views, _):
         with pytest.raises(InvalidInput):
-            views.watch("nope", Selection())
+            views.watch("nope", Selection(), EVERYTHING, always)
 
 
 async def test_what_happens_while_the_missed_is_told_is_not_missed(monkeypatch: pytest.MonkeyPatch):

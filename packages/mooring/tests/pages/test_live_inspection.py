@@ -17,7 +17,9 @@ from mooring.incidents.replica import Replica
 from mooring.ledger.faults import Fault
 from mooring.model.claim_request import ClaimRequest
 from mooring.queries.events import EventHub
+from mooring.queries.sight import EVERYTHING
 from mooring.queries.worker_detail import read_worker
+from packages.mooring.tests.pages.readings import always
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour, harbour
 
 POOL = f"{NAMESPACE}/linux"
@@ -49,7 +51,7 @@ async def opened(world: Harbour, replica: Replica, page: str, subject: str) -> A
     hub = EventHub(world.clock)
     replica.mooring.subscribe(hub.publish)
     views = LiveViews(hub, replica.mooring.queries)
-    tab = Tab(views.watch(page, Selection(subject=subject)))
+    tab = Tab(views.watch(page, Selection(subject=subject), EVERYTHING, always))
     running = [asyncio.create_task(work) for work in (hub.run(), views.run(), tab.read())]
     try:
         await tab.until("standing", bool, 2)

@@ -69,7 +69,7 @@ def test_a_service_is_checked_created_updated_and_deleted_on_the_page(browser: B
         expect(card).to_have_count(0, timeout=20_000)
     until(lambda: not up.objects("deployments,services,pods", "-n", namespace), 60, "everything it owned is gone")
     with up.http() as api:
-        rows = api.get("/v1/audit", params={"name": "search", "namespace": namespace, "actor": "dashboard"}).json()
+        rows = api.get("/v1/audit", params={"name": "search", "namespace": namespace, "actor": "operator"}).json()
     assert [(row["action"], row["reason"]) for row in rows["items"]] == [
         ("delete", "not needed"),
         ("update", "asked for on the dashboard"),

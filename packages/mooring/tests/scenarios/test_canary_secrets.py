@@ -15,7 +15,7 @@ from litestar.exceptions import LitestarDeprecationWarning
 from prometheus_client import generate_latest
 
 from hawser.resources import EVENTS
-from mooring.api.auth import Access
+from mooring.api.access.control import AccessOptions, build_access
 from mooring.api.limits import LimitOptions, Limits
 from mooring.api.server import build_api
 from mooring.cli.launch.process import api_parts
@@ -85,7 +85,9 @@ class Caller:
 
 def build(world: Harbour, replica: Replica) -> Caller:
     hub = EventHub(world.clock)
-    parts = api_parts(replica.mooring, world.clock, hub, Access(TOKEN), Limits(LimitOptions(), world.clock))
+    client = replica.mooring.context.client
+    access = build_access(AccessOptions(TOKEN), client, replica.ledger.sessions, world.clock, world.entropy)
+    parts = api_parts(replica.mooring, world.clock, hub, access, Limits(LimitOptions(), world.clock))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LitestarDeprecationWarning)
         return Caller(build_api(parts, build_pages(LiveViews(hub, replica.mooring.queries))))

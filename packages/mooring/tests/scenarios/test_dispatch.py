@@ -179,11 +179,11 @@ async def test_a_good_token_is_reviewed_once_in_a_while_and_not_after_its_pod_is
     for _ in range(5):
         await mooring.claims.identity.identify(token)
     assert reviews() == 1
-    await world.clock.sleep(31)
+    await world.clock.sleep(61)
     await mooring.claims.identity.identify(token)
     assert reviews() == 2
     await world.client.delete(PODS, pod, NAMESPACE, grace_seconds=0)
-    await world.clock.sleep(31)
+    await world.clock.sleep(61)
     with pytest.raises(Unauthorized):
         await mooring.claims.identity.identify(token)
 

@@ -79,7 +79,9 @@ async def test_a_wait_that_ends_tells_its_last_place_and_why(world):
     asked = world.clock.now()
     second = asyncio.create_task(mooring.claims.desk.claim(POOL, ClaimRequest("second", wait=7)))
     await world.clock.sleep(3)
-    page = await read_claims(mooring.queries.fleet, ClaimFilter(states=frozenset({ClaimState.QUEUED})), 10, None)
+    page = await read_claims(
+        mooring.queries.fleet, ClaimFilter(states=frozenset({ClaimState.QUEUED})), 10, None, lambda _: True
+    )
     shown = next(claim for claim in page.items if claim.owner == "second")
     assert shown.position == 2 and shown.reason == shown.why.message
     assert shown.why.message == f"waits for a worker of {POOL}, place 2 in the queue"

@@ -1,4 +1,4 @@
-"""Routes of poll dispatch. Workers authenticate with their projected token, not with the bearer token of `/v1`."""
+"""Routes of poll dispatch. Workers authenticate with their projected token, not with the token of a caller."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -10,6 +10,8 @@ from litestar import Request, Response, get, post
 from litestar.openapi.datastructures import ResponseSpec
 from msgspec import Meta
 
+from mooring.api.access.acts import READ_CLAIM, WORKER
+from mooring.api.access.claims import ClaimAccess
 from mooring.api.errors import ErrorBody
 from mooring.api.parameters import Epoch
 from mooring.controllers.claims.dispatch import MOST_WAIT_SECONDS, Dispatch, Result, WorkerDraining
@@ -67,7 +69,7 @@ class SessionResult(msgspec.Struct, frozen=True, rename="camel"):
     """The report of a worker."""
 
     claim: str
-    epoch: int
+    epoch: int | None
     exit_code: int
     output: str
     worker: str
@@ -80,7 +82,14 @@ _NONE_OR_EXIT = {
 }
 
 
-@post("/v1/dispatch", tags=["dispatch"], summary="Next session of a worker", status_code=200, responses=_NONE_OR_EXIT)
+@post(
+    "/v1/dispatch",
+    access=WORKER,
+    tags=["dispatch"],
+    summary="Next session of a worker",
+    status_code=200,
+    responses=_NONE_OR_EXIT,
+)
 async def poll_dispatch(
     request: Request[Any, Any, Any], identity: WorkerIdentity, dispatching: Dispatch, data: Poll
 ) -> Response[Session | ErrorBody | None]:
@@ -94,7 +103,7 @@ async def poll_dispatch(
     return Response(_session(claim)) if claim is not None else Response(None, status_code=204)
 
 
-@post("/v1/dispatch/heartbeat", tags=["dispatch"], summary="Heartbeat of a worker", status_code=200)
+@post("/v1/dispatch/heartbeat", access=WORKER, tags=["dispatch"], summary="Heartbeat of a worker", status_code=200)
 async def beat_session(
     request: Request[Any, Any, Any], identity: WorkerIdentity, dispatching: Dispatch, data: SessionBeat
 ) -> Session:
@@ -103,7 +112,7 @@ async def beat_session(
     return _session(await dispatching.heartbeat(worker, data.claim, data.epoch))
 
 
-@post("/v1/dispatch/done", tags=["dispatch"], summary="Report the end of a session", status_code=200)
+@post("/v1/dispatch/done", access=WORKER, tags=["dispatch"], summary="Report the end of a session", status_code=200)
 async def end_session(
     request: Request[Any, Any, Any], identity: WorkerIdentity, dispatching: Dispatch, data: SessionEnd
 ) -> AfterSession:
@@ -113,13 +122,19 @@ async def end_session(
     return AfterSession(await dispatching.finish(worker, data.claim, data.epoch, result))
 
 
-@get("/v1/claims/{claim_id:str}/result", tags=["claims"], summary="Result of a session")
-async def get_result(dispatching: Dispatch, claim_id: str) -> SessionResult:
-    """Exit code and last output of a session with poll dispatch; 404 `no_result` until it is reported."""
-    entry = (await dispatching.result(claim_id)).entry
+@get("/v1/claims/{claim_id:str}/result", access=READ_CLAIM, tags=["claims"], summary="Result of a session")
+async def get_result(
+    request: Request[Any, Any, Any], dispatching: Dispatch, claim_access: ClaimAccess, claim_id: str
+) -> SessionResult:
+    """Exit code and last output of a session with poll dispatch; 404 `no_result` until it is reported.
+
+    `epoch` is null unless the caller holds the claim.
+    """
+    claim = await claim_access.find(request.user, claim_id)
+    entry = (await dispatching.result(claim.id)).entry
     return SessionResult(
-        claim=claim_id,
-        epoch=entry.evidence["epoch"],
+        claim=claim.id,
+        epoch=entry.evidence["epoch"] if claim_access.is_held(request.user, claim) else None,
         exit_code=entry.evidence["exitCode"],
         output=entry.evidence["output"],
         worker=entry.actor.removeprefix("worker/"),

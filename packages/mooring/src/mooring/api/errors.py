@@ -12,6 +12,7 @@ from litestar.response import Redirect
 
 from mooring.api.metrics import REQUESTS_REFUSED
 from mooring.model import errors
+from mooring.model.identity import Identity
 
 log = structlog.get_logger()
 
@@ -70,11 +71,21 @@ def mooring_error(request: Request[Any, Any, Any], error: errors.MooringError) -
     if isinstance(error, errors.Unauthorized) and wants_page(request):
         return Redirect("/login", status_code=303)
     status = next((code for kind, code in _STATUS if isinstance(error, kind)), 502)
-    detail = {**error.detail, **({"fix": error.fix} if error.fix else {})}
+    fix = _HIDDEN_NAMES if isinstance(error, errors.NotFound) and not _sees_all_names(request) else error.fix
+    detail = {**error.detail, **({"fix": fix} if fix else {})}
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
     if status == 429:
         headers["Retry-After"] = str(math.ceil(getattr(error, "retry_after_seconds", _RETRY_SECONDS)))
     return Response(ErrorBody(error.code, error.message, detail), status_code=status, headers=headers)
+
+
+_HIDDEN_NAMES = "check the namespace and the name"
+
+
+def _sees_all_names(request: Request[Any, Any, Any]) -> bool:
+    """Suggestions name what exists, also in namespaces that the caller may not see."""
+    caller = request.scope.get("user")
+    return caller is None or (isinstance(caller, Identity) and caller.is_operator)
 
 
 _CODES = {

@@ -7,6 +7,7 @@ from litestar import get
 from litestar.params import Parameter, QueryParameter
 from litestar.types import ControllerRouterHandler
 
+from mooring.api.access.acts import READ_INVARIANTS, READ_POOL, SEE_AUDIT, SEE_NODES, SEE_POOLS
 from mooring.api.parameters import Before
 from mooring.ledger.records import AuditFilter
 from mooring.model.audit import AuditOutcome
@@ -37,20 +38,26 @@ def pool_in(namespace: str, pool: str) -> tuple[str, str]:
     return own or namespace, name
 
 
-@get("/v1/pools", tags=["pools"], summary="All pools", sync_to_thread=False)
+@get("/v1/pools", access=SEE_POOLS, tags=["pools"], summary="All pools", sync_to_thread=False)
 def list_pools(reading: FleetQueries, namespace: str = "") -> Items[PoolReading]:
     """Every pool, or those of `namespace`, with spec, counts and conditions."""
     pools = [pool for pool in reading.pools() if namespace in ("", pool.namespace)]
     return Items(pools, len(pools))
 
 
-@get("/v1/pools/{namespace:str}/{name:str}", tags=["pools"], summary="One pool", sync_to_thread=False)
+@get(
+    "/v1/pools/{namespace:str}/{name:str}",
+    access=READ_POOL,
+    tags=["pools"],
+    summary="One pool",
+    sync_to_thread=False,
+)
 def get_pool(reading: FleetQueries, namespace: str, name: str) -> PoolReading:
     """One pool, or 404 with the names that exist."""
     return reading.pool(namespace, name)
 
 
-@get("/v1/workers", tags=["workers"], summary="Workers with state and reason")
+@get("/v1/workers", access=SEE_POOLS, tags=["workers"], summary="Workers with state and reason")
 async def list_workers(
     reading: FleetQueries,
     namespace: str = "",
@@ -66,21 +73,30 @@ async def list_workers(
     return Items(workers, len(workers))
 
 
-@get("/v1/nodes", tags=["nodes"], summary="Nodes and the workers on them")
+@get("/v1/nodes", access=SEE_NODES, tags=["nodes"], summary="Nodes and the workers on them")
 async def list_nodes(reading: FleetQueries) -> Items[NodeReading]:
-    """Every node, whether it is draining and why, and its workers by state."""
+    """Every node, whether it is draining and why, and its workers by state.
+
+    Without `list nodes` only the nodes of workers that the caller may see, with these workers counted.
+    """
     nodes = await reading.nodes()
     return Items(nodes, len(nodes))
 
 
-@get("/v1/invariants", tags=["invariants"], summary="Invariants and whether they hold", sync_to_thread=False)
+@get(
+    "/v1/invariants",
+    access=READ_INVARIANTS,
+    tags=["invariants"],
+    summary="Invariants and whether they hold",
+    sync_to_thread=False,
+)
 def list_invariants(reading: FleetQueries) -> Items[InvariantReading]:
     """Every invariant; `unknown` is never shown as `holds`."""
     rules = reading.invariants()
     return Items(rules, len(rules))
 
 
-@get("/v1/audit", tags=["audit"], summary="Audit trail")
+@get("/v1/audit", access=SEE_AUDIT, tags=["audit"], summary="Audit trail")
 async def list_audit(
     reading: FleetQueries,
     actor: str | None = None,

@@ -5,17 +5,18 @@ from typing import Any
 from litestar import MediaType, Response, get
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
+from mooring.api.access.acts import HEALTH
 from mooring.api.dependencies import GivenReadiness
 from mooring.model.errors import Unavailable
 
 
-@get("/healthz", tags=["health"], summary="Liveness", sync_to_thread=False)
+@get("/healthz", access=HEALTH, tags=["health"], summary="Liveness", sync_to_thread=False)
 def healthz() -> dict[str, str]:
     """200 while the process runs."""
     return {"status": "ok"}
 
 
-@get("/readyz", tags=["health"], summary="Readiness", sync_to_thread=False)
+@get("/readyz", access=HEALTH, tags=["health"], summary="Readiness", sync_to_thread=False)
 def readyz(readiness: GivenReadiness) -> Response[dict[str, Any]]:
     """200 if every cache is synced, otherwise 503 with the names of those that are not."""
     described = readiness.describe()
@@ -24,7 +25,14 @@ def readyz(readiness: GivenReadiness) -> Response[dict[str, Any]]:
     raise Unavailable("caches are not synced yet", detail=described)
 
 
-@get("/metrics", tags=["health"], summary="Prometheus metrics", media_type=MediaType.TEXT, sync_to_thread=False)
+@get(
+    "/metrics",
+    access=HEALTH,
+    tags=["health"],
+    summary="Prometheus metrics",
+    media_type=MediaType.TEXT,
+    sync_to_thread=False,
+)
 def metrics() -> Response[bytes]:
     """Metrics in the text format of Prometheus."""
     return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)

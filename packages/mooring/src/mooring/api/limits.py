@@ -6,14 +6,12 @@ A caller is the user of a proven identity, else the address that the connection 
 from collections import Counter, OrderedDict
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
-from typing import Any, Protocol
 
-from litestar import Request
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from hawser.clock import Clock
 from mooring.api.metrics import REQUESTS_REFUSED
-from mooring.model.errors import Refused, Unauthorized
+from mooring.model.errors import Refused
 
 MOST_CALLERS = 10_000  # whose rate is remembered; one that is forgotten starts with a full burst
 _VISIT = "mooring_visit"
@@ -109,48 +107,23 @@ class Limits:
             del counts[visit.caller]
         self._all_streams -= visit.stream
 
+    def count_answers(self, app: ASGIApp) -> ASGIApp:
+        """The application; with each answer the request ends that `enter` began to count."""
+
+        async def call(scope: Scope, receive: Receive, send: Send) -> None:
+            try:
+                await app(scope, receive, send)
+            finally:
+                self.leave(scope)
+
+        return call
+
     def _begin_stream(self, caller: str) -> None:
         if self._streams[caller] >= self._options.streams_each or self._all_streams >= self._options.streams:
             message = f"{self._streams[caller]} event streams of this caller are open, {self._all_streams} in all"
             raise TooMany("streams", "too_many_streams", message, _RETRY_SECONDS)
         self._streams[caller] += 1
         self._all_streams += 1
-
-
-class Authentication(Protocol):
-    """Finds out who sent a request."""
-
-    async def check(self, request: Request[Any, Any, Any]) -> None:
-        """Raise unless the request is allowed."""
-        ...
-
-
-class Guard:
-    """Checks every request before its handler: who sends it, and how much that caller may ask."""
-
-    def __init__(self, access: Authentication, limits: Limits) -> None:
-        self._access = access
-        self._limits = limits
-
-    async def check(self, request: Request[Any, Any, Any]) -> None:
-        """Raise unless the request is allowed. Refused callers count by their address."""
-        try:
-            await self._access.check(request)
-        except Unauthorized:
-            self._limits.admit(address_of(request.scope))
-            raise
-        self._limits.enter(request.scope, caller_of(request.scope))
-
-    def count_answers(self, app: ASGIApp) -> ASGIApp:
-        """The application; with each answer the request ends that `check` began to count."""
-
-        async def call(scope: Scope, receive: Receive, send: Send) -> None:
-            try:
-                await app(scope, receive, send)
-            finally:
-                self._limits.leave(scope)
-
-        return call
 
 
 def caller_of(scope: Scope) -> str:

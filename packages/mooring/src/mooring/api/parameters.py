@@ -14,9 +14,3 @@ Before = Annotated[int | None, Parameter(ge=1, le=_MOST)]
 """Where a list goes on, as `nextBefore` gives it."""
 
 Reason = Annotated[str, Parameter(max_length=500, description="Why; kept on the claim, and in the audit trail.")]
-_OWN_ACTORS = r"^(?!(claim|invariant|replica|worker)/)"  # actors that only Mooring itself may write to the audit trail
-Actor = Annotated[
-    str, Parameter(min_length=1, max_length=253, pattern=_OWN_ACTORS, description="Who, for the audit trail.")
-]
-"""Of a query."""
-ActorInBody = Annotated[str, Meta(min_length=1, max_length=253, pattern=_OWN_ACTORS)]

@@ -8,12 +8,17 @@ from litestar.config.compression import CompressionConfig
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
-from litestar.types import Message, Scope
+from litestar.types import ControllerRouterHandler, Message, Scope
 
 from hawser.clock import Clock
 from mooring import __version__
+from mooring.api.access.acts import DESCRIPTION
+from mooring.api.access.claims import ClaimAccess
+from mooring.api.access.control import AccessControl
+from mooring.api.access.guard import Guard
+from mooring.api.access.scope import Scopes
+from mooring.api.access.services import DeployAccess
 from mooring.api.adoption import adopt_pods
-from mooring.api.auth import Access
 from mooring.api.bodies import JsonRequest
 from mooring.api.claims import CLAIM_ROUTES
 from mooring.api.dependencies import Readiness
@@ -26,7 +31,8 @@ from mooring.api.health import healthz, metrics, readyz
 from mooring.api.inspection import INSPECTION_ROUTES
 from mooring.api.invariants import pause_invariant, resume_invariant
 from mooring.api.ledger import arm_ledger, read_ledger
-from mooring.api.limits import Guard, Limits
+from mooring.api.limited_queries import limited_queries
+from mooring.api.limits import Limits
 from mooring.api.openapi import describe_api
 from mooring.api.pages import Pages, constant
 from mooring.api.retirement import retire_worker
@@ -34,6 +40,7 @@ from mooring.api.service_orders import SERVICE_ORDER_ROUTES
 from mooring.api.services import SERVICE_ROUTES
 from mooring.api.submissions import SUBMISSION_ROUTES
 from mooring.api.warmups import WARMUP_ROUTES
+from mooring.api.whoami import whoami
 from mooring.controllers.claims.controller import ClaimController
 from mooring.controllers.invariants.commands import InvariantCommands
 from mooring.controllers.pools.adoption import PodAdoption
@@ -46,8 +53,29 @@ from mooring.queries.readings import Readings
 MAX_BODY_BYTES = 1_000_000
 NEVER_COMPRESSED = ["/v1/events", "/stream", "^/v1/claims/", "^/v1/pools/.+/claims$"]  # streams and single claims
 
-_WORKER_ROUTES = (retire_worker, adopt_pods)
-_OPERATOR_ROUTES = (pause_invariant, resume_invariant, read_ledger, arm_ledger)
+ROUTES: list[ControllerRouterHandler] = [
+    healthz,
+    readyz,
+    metrics,
+    whoami,
+    *FLEET_ROUTES,
+    *INSPECTION_ROUTES,
+    retire_worker,
+    adopt_pods,
+    *CLAIM_ROUTES,
+    *DISPATCH_ROUTES,
+    *SERVICE_ROUTES,
+    *SERVICE_ORDER_ROUTES,
+    *SUBMISSION_ROUTES,
+    *DIAGNOSIS_ROUTES,
+    *WARMUP_ROUTES,
+    stream_events,
+    pause_invariant,
+    resume_invariant,
+    read_ledger,
+    arm_ledger,
+]
+"""All routes but the pages and the description of the API."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,63 +98,27 @@ class ApiParts:
     commands: Commands
     readiness: Readiness
     hub: EventHub
-    access: Access
+    access: AccessControl
     limits: Limits
     clock: Clock
 
 
 def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
     """The ASGI application."""
-    queries, commands = parts.queries, parts.commands
-    guard = Guard(parts.access, parts.limits)
-    provided: dict[str, Any] = {
-        "reading": queries.fleet,
-        "inspection": queries.inspection,
-        "desk": commands.claims.desk,
-        "stream": commands.claims.stream,
-        "identity": commands.claims.identity,
-        "retirement": commands.claims.retirement,
-        "adoption": commands.adoption,
-        "dispatching": commands.claims.dispatch,
-        "warmups": queries.warmups,
-        "warmup_commands": commands.warmups,
-        "invariant_commands": commands.invariants,
-        "readiness": parts.readiness,
-        "hub": parts.hub,
-        "access": parts.access,
-        "clock": parts.clock,
-        "services": queries.services,
-        "service_commands": commands.services,
-        "submissions": queries.submissions,
-        "submission_commands": commands.submissions,
-        "explainer": queries.explainer,
-        "doctor": queries.doctor,
-    }
+    scopes = Scopes(parts.access.authorization, parts.queries.namespaces())
+    guard = Guard(parts.access.authentication, parts.access.authorization, scopes, parts.limits, parts.clock)
+    provided = {**_provided(parts), "scopes": scopes, "guard": guard}
     return Litestar(
-        route_handlers=[
-            healthz,
-            readyz,
-            metrics,
-            openapi_document,
-            *FLEET_ROUTES,
-            *INSPECTION_ROUTES,
-            *_WORKER_ROUTES,
-            *CLAIM_ROUTES,
-            *DISPATCH_ROUTES,
-            *SERVICE_ROUTES,
-            *SERVICE_ORDER_ROUTES,
-            *SUBMISSION_ROUTES,
-            *DIAGNOSIS_ROUTES,
-            *WARMUP_ROUTES,
-            stream_events,
-            *_OPERATOR_ROUTES,
-            *pages.handlers,
-        ],
-        dependencies={**{name: constant(value) for name, value in provided.items()}, **pages.dependencies},
+        route_handlers=[openapi_document, *ROUTES, *pages.handlers],
+        dependencies={
+            **{name: constant(value) for name, value in provided.items()},
+            **limited_queries(parts.queries, guard),
+            **pages.dependencies,
+        },
         exception_handlers=error_handlers(pages.failure),
         request_class=JsonRequest,
-        before_request=guard.check,
-        middleware=[guard.count_answers],
+        guards=[guard.check],
+        middleware=[parts.limits.count_answers],
         before_send=[secure_headers],
         request_max_body_size=MAX_BODY_BYTES,
         compression_config=CompressionConfig(backend="gzip", minimum_size=1_000, exclude=NEVER_COMPRESSED),
@@ -136,6 +128,32 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
     )
 
 
+def _provided(parts: ApiParts) -> dict[str, Any]:
+    """What handlers are given by name, always the same."""
+    queries, commands, authorization = parts.queries, parts.commands, parts.access.authorization
+    return {
+        "desk": commands.claims.desk,
+        "stream": commands.claims.stream,
+        "identity": commands.claims.identity,
+        "retirement": commands.claims.retirement,
+        "adoption": commands.adoption,
+        "dispatching": commands.claims.dispatch,
+        "warmup_commands": commands.warmups,
+        "invariant_commands": commands.invariants,
+        "readiness": parts.readiness,
+        "hub": parts.hub,
+        "access": parts.access,
+        "authorization": authorization,
+        "claim_access": ClaimAccess(authorization, commands.claims.holdings, commands.claims.desk),
+        "deploy_access": DeployAccess(authorization, queries.services.exists),
+        "clock": parts.clock,
+        "service_commands": commands.services,
+        "submission_commands": commands.submissions,
+        "explainer": queries.explainer,
+        "doctor": queries.doctor,
+    }
+
+
 async def secure_headers(message: Message, scope: Scope) -> None:
     """Forbid browsers to guess the content type of a response, also of an error, and to come back without TLS."""
     if message["type"] == "http.response.start":
@@ -143,7 +161,7 @@ async def secure_headers(message: Message, scope: Scope) -> None:
         message["headers"] = [*message["headers"], (b"x-content-type-options", b"nosniff"), *secure]
 
 
-@get("/openapi.json", include_in_schema=False, sync_to_thread=False)
+@get("/openapi.json", access=DESCRIPTION, include_in_schema=False, sync_to_thread=False)
 def openapi_document(request: Request[Any, Any, Any]) -> dict[str, Any]:
     """The OpenAPI 3.1 document of this API."""
     return describe_api(request.app)

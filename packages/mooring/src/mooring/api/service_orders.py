@@ -8,8 +8,11 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import QueryParameter
 from litestar.types import ControllerRouterHandler
 
-from mooring.api.parameters import Actor, Reason
+from mooring.api.access.acts import DELETE_SERVICE, DEPLOY
+from mooring.api.access.services import DeployAccess
+from mooring.api.parameters import Reason
 from mooring.controllers.services.commands import Ordered, ServiceCommands
+from mooring.model.identity import actor_of
 from mooring.model.service import ServiceSpec
 from mooring.model.service_order import OrderMetadata, read_order
 from mooring.planning.services.change import Action, Preflight
@@ -44,6 +47,7 @@ class ServiceChanged(msgspec.Struct, frozen=True, rename="camel"):
 
 @put(
     "/v1/services/{namespace:str}/{name:str}",
+    access=DEPLOY,
     tags=["services"],
     summary="Create or update a service",
     status_code=200,
@@ -52,39 +56,46 @@ class ServiceChanged(msgspec.Struct, frozen=True, rename="camel"):
 async def put_service(
     request: Request[Any, Any, Any],
     service_commands: ServiceCommands,
+    deploy_access: DeployAccess,
     namespace: str,
     name: str,
     data: ServiceOrderBody,
     dry_run: DryRun = False,
     reason: Reason = "",
-    actor: Actor = "api",
 ) -> Response[ServiceChanged]:
     """201: created; 200: updated, unchanged, or a dry run. The stored spec becomes the spec that is sent.
 
     With `metadata.uid` or `metadata.resourceVersion` only that object or version is changed, else 409. `preflight` says
     whether nodes take its pods; a service that no node takes is stored, and nothing of it is applied until one does.
     """
+    await deploy_access.require(request.user, namespace, name)
     order = read_order(namespace, name, await request.json())
     if dry_run:
         return Response(_answer(await service_commands.preview(order), dry_run=True))
-    ordered = await service_commands.apply(order, actor=actor, reason=reason)
+    ordered = await service_commands.apply(order, actor=actor_of(request.user), reason=reason)
     return Response(_answer(ordered), status_code=201 if ordered.change.action == "create" else 200)
 
 
-@delete("/v1/services/{namespace:str}/{name:str}", tags=["services"], summary="Delete a service", status_code=202)
+@delete(
+    "/v1/services/{namespace:str}/{name:str}",
+    access=DELETE_SERVICE,
+    tags=["services"],
+    summary="Delete a service",
+    status_code=202,
+)
 async def delete_service(
+    request: Request[Any, Any, Any],
     service_commands: ServiceCommands,
     namespace: str,
     name: str,
     dry_run: DryRun = False,
     uid: Uid = "",
     reason: Reason = "",
-    actor: Actor = "api",
 ) -> ServiceChanged:
     """Delete a service. Kubernetes then deletes what it owns: its Deployment with all pods, its Service, its budget."""
     if dry_run:
         return _answer(await service_commands.preview_removal(namespace, name, uid), dry_run=True)
-    return _answer(await service_commands.remove(namespace, name, uid, actor=actor, reason=reason))
+    return _answer(await service_commands.remove(namespace, name, uid, actor=actor_of(request.user), reason=reason))
 
 
 def _answer(ordered: Ordered, *, dry_run: bool = False) -> ServiceChanged:

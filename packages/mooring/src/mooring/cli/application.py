@@ -30,8 +30,8 @@ Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, help="Maximum nu
 Reason = Annotated[str, typer.Option("--reason", help="Reason, kept in the audit trail.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would change, and change nothing.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation on a terminal.")]
-Url = Annotated[str, typer.Option("--url", help="Address of Mooring; default: MOORING_URL, then the state folder.")]
-Token = Annotated[str, typer.Option("--token", help="Bearer token; default: MOORING_TOKEN, then the state folder.")]
+Url = Annotated[str, typer.Option("--url", help="Address of Mooring; default: MOORING_URL, state folder, login.")]
+Token = Annotated[str, typer.Option("--token", help="Bearer token; default: MOORING_TOKEN, state folder, login.")]
 State = Annotated[Path | None, typer.Option("--state", help="State folder of a local 'mooring up'.")]
 
 

@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar, Unpack
 from mooring.client.asyncio_runtime import AsyncioRuntime
 from mooring.client.claim import HeldClaim
 from mooring.client.claims_api import CLOSE_SECONDS
-from mooring.client.connection import CaFile, StateFolder, find_endpoint
+from mooring.client.connection import CaFile, Endpoint, StateFolder, find_endpoint
 from mooring.client.durations import Duration, parse_seconds
 from mooring.client.errors import LeaseLost
 from mooring.client.operations import Operations
@@ -62,17 +62,28 @@ class AsyncClaim(HeldClaim):
 
 class AsyncMooring:
     """Creates claims. The address and the token are arguments, else `MOORING_URL` and `MOORING_TOKEN`, else those of
-    the state folder. `ca` is a file with CA certificates for HTTPS, else `MOORING_CA`, else those of the system."""
+    the state folder, of `mooring login`, or of the pod. `ca` is a file with CA certificates for HTTPS, else
+    `MOORING_CA`, else those of the system."""
 
     def __init__(self, url: str = "", token: str = "", *, state: StateFolder = None, ca: CaFile = None) -> None:
-        self._runtime = AsyncioRuntime(find_endpoint(url, token, state, ca))
+        self._reach(find_endpoint(url, token, state, ca))
+
+    @classmethod
+    def at(cls, endpoint: Endpoint) -> Self:
+        """For an endpoint that was found before."""
+        made = cls.__new__(cls)
+        made._reach(endpoint)
+        return made
+
+    def _reach(self, endpoint: Endpoint) -> None:
+        self._runtime = AsyncioRuntime(endpoint)
         self._operations = Operations(self._runtime)
 
     def claim(
         self,
         pool: str,
         *,
-        owner: str,
+        owner: str = "",
         ttl: Duration = "5m",
         wait: Duration = 0,
         key: str = "",
@@ -91,8 +102,8 @@ class AsyncMooring:
         self,
         pool: str,
         *,
-        owner: str,
         payload: Mapping[str, Any],
+        owner: str = "",
         ttl: Duration = "5m",
         wait: Duration = "5m",
         timeout: Duration = "1h",
@@ -108,7 +119,7 @@ class AsyncMooring:
         pool: str,
         work: Callable[[AsyncClaim], Awaitable[T]],
         *,
-        owner: str,
+        owner: str = "",
         attempts: int = 3,
         **options: Unpack[SafeOptions],
     ) -> T:

@@ -11,11 +11,13 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from mooring.client.errors import Unavailable, Unreachable, read_error
+from mooring.client.login_file import read_login
 from mooring.client.trust import explain_refusal, make_context
 from mooring.model.errors import InvalidInput, Misconfigured
 
 STATE_FOLDER = Path(".state")
 IN_CLUSTER_URL = "https://mooring.mooring.svc"
+PROJECTED_TOKEN = Path("/var/run/secrets/mooring/token")
 ACCOUNT_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 
 
@@ -26,6 +28,7 @@ class Endpoint:
     url: str
     token: str
     ca: str = ""  # a file, or PEM; empty: those of the system
+    token_file: Path | None = None  # read for every request: projected tokens are replaced while a program runs
 
     @property
     def tls(self) -> ssl.SSLContext | None:
@@ -35,7 +38,8 @@ class Endpoint:
     @property
     def headers(self) -> dict[str, str]:
         """Sent with every request."""
-        return {"Authorization": f"Bearer {self.token}", "Accept": "application/json"}
+        token = self.token if self.token_file is None else _first_line(self.token_file)
+        return {"Authorization": f"Bearer {token}", "Accept": "application/json"}
 
     def target(self, path: str, query: Mapping[str, str] | None = None) -> str:
         """The whole URL of a request. Query parameters without a value are left out."""
@@ -55,9 +59,10 @@ CaFile = str | os.PathLike[str] | None
 
 
 def find_endpoint(url: str = "", token: str = "", state: StateFolder = None, ca: CaFile = None) -> Endpoint:
-    """From arguments, then `MOORING_URL`, `MOORING_TOKEN` and `MOORING_CA`, then the state folder of `mooring up`.
+    """From arguments, then the environment, then the state folder of a local `mooring up`, then `mooring login`.
 
-    In a pod, without any of these, the address is that of the Service that `mooring install` creates.
+    In a pod, without any of these, the address is that of the Service that `mooring install` creates, and the token is
+    the one that is projected for the audience `mooring`.
     """
     for field, value in (("url", url), ("token", token)):
         if not isinstance(value, str):
@@ -67,14 +72,35 @@ def find_endpoint(url: str = "", token: str = "", state: StateFolder = None, ca:
     if not isinstance(ca, str | os.PathLike | None):
         raise InvalidInput("ca", ca, "the path of a file, or certificates (PEM)")
     folder = Path(state or os.environ.get("MOORING_STATE", "") or STATE_FOLDER)
-    url = url or os.environ.get("MOORING_URL", "") or _first_line(folder / "url") or _in_cluster_url()
-    token = token or os.environ.get("MOORING_TOKEN", "") or _first_line(folder / "token")
+    stored = read_login()
+    url = url or os.environ.get("MOORING_URL", "") or _first_line(folder / "url")
+    url = (url or (stored.url if stored is not None else "") or _in_cluster_url()).rstrip("/")
+    token = token or os.environ.get("MOORING_TOKEN", "")
+    token_file = _token_file() if not token else None
+    if not token and token_file is None:
+        token = _first_line(folder / "token")
+    if not token and token_file is None and stored is not None and stored.url == url:
+        token = stored.token  # for that address, and for no other
+    if not token and token_file is None and PROJECTED_TOKEN.exists():
+        token_file = PROJECTED_TOKEN
     if not url:
         raise Misconfigured(
-            "the address of Mooring is not known", fix="start one with 'mooring up', or give --url or MOORING_URL"
+            "the address of Mooring is not known",
+            fix="start one with 'mooring up', log in with 'mooring login --url URL', or give --url or MOORING_URL",
         )
     authority = os.fspath(ca) if ca else os.environ.get("MOORING_CA", "")
-    return check_endpoint(Endpoint(url.rstrip("/"), token, authority))
+    return check_endpoint(Endpoint(url, token, authority, token_file))
+
+
+def _token_file() -> Path | None:
+    """The file that `MOORING_TOKEN_FILE` names."""
+    named = os.environ.get("MOORING_TOKEN_FILE", "")
+    if not named:
+        return None
+    path = Path(named)
+    if not _first_line(path):
+        raise Misconfigured(f"MOORING_TOKEN_FILE: {path} has no token", fix="name a file with a token, or unset it")
+    return path
 
 
 def check_endpoint(endpoint: Endpoint) -> Endpoint:

@@ -103,7 +103,7 @@ def _claim(body: Any) -> ClaimView:
     ended_at = body.get("endedAt")
     return ClaimView(
         id=body["id"],
-        epoch=body["epoch"],
+        epoch=body["epoch"] or 0,  # null for a claim that others hold
         state=body["state"],
         pool=f"{body['namespace']}/{body['pool']}",
         owner=body["owner"],

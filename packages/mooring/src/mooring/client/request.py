@@ -58,7 +58,7 @@ class ClaimRequest:
 
     @property
     def query(self) -> dict[str, str]:
-        """Finds the open claims of the same owner in the same pool."""
+        """Finds the open claims of the same owner in the same pool; without an owner, all that the caller may see."""
         namespace, _, name = self.pool.partition("/")
         states = ",".join(OPEN_STATES)
         return {"namespace": namespace, "pool": name, "owner": self.owner, "state": states, "limit": "1000"}
@@ -66,7 +66,6 @@ class ClaimRequest:
     def body(self, wait_seconds: float) -> dict[str, Any]:
         """JSON of the request. The server does not compare `wait`: a repeated request may wait for less time."""
         body = {
-            "owner": self.owner,
             "ttlSeconds": self.ttl_seconds,
             "wait": wait_seconds,
             "idempotencyKey": self.key,
@@ -74,7 +73,8 @@ class ClaimRequest:
             "retryable": self.retryable,
             "payload": None if self.payload is None else dict(self.payload),
         }
-        return {**body, "detached": True} if self.detached else body  # older servers refuse a field they do not know
+        named = {"owner": self.owner} if self.owner else {}
+        return {**body, **named, **({"detached": True} if self.detached else {})}  # older servers know no `detached`
 
     def with_key(self, key: str) -> "ClaimRequest":
         """The same request under another key."""

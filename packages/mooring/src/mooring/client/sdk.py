@@ -6,7 +6,7 @@ from typing import Any, Self, TypeVar, Unpack
 
 from mooring.client.blocking_runtime import BlockingRuntime, complete
 from mooring.client.claim import HeldClaim
-from mooring.client.connection import CaFile, StateFolder, find_endpoint
+from mooring.client.connection import CaFile, Endpoint, StateFolder, find_endpoint
 from mooring.client.durations import Duration, parse_seconds
 from mooring.client.errors import LeaseLost
 from mooring.client.operations import Operations
@@ -37,17 +37,28 @@ class Claim(HeldClaim):
 
 class Mooring:
     """Creates claims. The address and the token are arguments, else `MOORING_URL` and `MOORING_TOKEN`, else those of
-    the state folder. `ca` is a file with CA certificates for HTTPS, else `MOORING_CA`, else those of the system."""
+    the state folder, of `mooring login`, or of the pod. `ca` is a file with CA certificates for HTTPS, else
+    `MOORING_CA`, else those of the system."""
 
     def __init__(self, url: str = "", token: str = "", *, state: StateFolder = None, ca: CaFile = None) -> None:
-        self._runtime = BlockingRuntime(find_endpoint(url, token, state, ca))
+        self._reach(find_endpoint(url, token, state, ca))
+
+    @classmethod
+    def at(cls, endpoint: Endpoint) -> Self:
+        """For an endpoint that was found before."""
+        made = cls.__new__(cls)
+        made._reach(endpoint)
+        return made
+
+    def _reach(self, endpoint: Endpoint) -> None:
+        self._runtime = BlockingRuntime(endpoint)
         self._operations = Operations(self._runtime)
 
     def claim(
         self,
         pool: str,
         *,
-        owner: str,
+        owner: str = "",
         ttl: Duration = "5m",
         wait: Duration = 0,
         key: str = "",
@@ -55,6 +66,8 @@ class Mooring:
         **options: Unpack[ClaimOptions],
     ) -> Claim:
         """A claim on a worker of `pool` (`namespace/name`). The request is sent when the block is entered.
+
+        Without `owner` it is the caller's own; another one needs the right to `impersonate workerpools/claims`.
 
         Options: `priority` (default 0), `retryable` (default False), `detached` (default False: the claim loses its
         place 20 seconds after this process is gone), `payload`.
@@ -70,8 +83,8 @@ class Mooring:
         self,
         pool: str,
         *,
-        owner: str,
         payload: Mapping[str, Any],
+        owner: str = "",
         ttl: Duration = "5m",
         wait: Duration = "5m",
         timeout: Duration = "1h",
@@ -91,7 +104,7 @@ class Mooring:
         pool: str,
         work: Callable[[Claim], T],
         *,
-        owner: str,
+        owner: str = "",
         attempts: int = 3,
         **options: Unpack[SafeOptions],
     ) -> T:

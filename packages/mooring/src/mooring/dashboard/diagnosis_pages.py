@@ -7,6 +7,7 @@ import msgspec
 from litestar import Request, Response, get
 from litestar.types import ControllerRouterHandler
 
+from mooring.api.access.acts import EXPLAIN_POD, READ_INVARIANTS
 from mooring.dashboard.responses import page_response, twin_response
 from mooring.dashboard.views import Selection
 from mooring.model.doctor_report import Check, CheckStatus, DoctorReport
@@ -36,20 +37,20 @@ async def read_doctor(doctor: Doctor, selection: Selection) -> DoctorPage:
     return DoctorPage(checkup, matching)
 
 
-@get("/doctor", include_in_schema=False)
+@get("/doctor", access=READ_INVARIANTS, include_in_schema=False)
 async def doctor_page(doctor: Doctor, selection: Selection) -> Response[str]:
     """The report of the doctor."""
     page = await read_doctor(doctor, selection)
     return page_response("doctor.html", page=page, statuses=list(CheckStatus), selection=selection, here="doctor")
 
 
-@get(["/doctor.json", "/doctor.csv"], include_in_schema=False)
+@get(["/doctor.json", "/doctor.csv"], access=READ_INVARIANTS, include_in_schema=False)
 async def doctor_twin(doctor: Doctor, selection: Selection, request: Request[Any, Any, Any]) -> Response[Any]:
     """The rows of the doctor page."""
     return twin_response(request, Check, (await read_doctor(doctor, selection)).checks)
 
 
-@get("/explain/{namespace:str}/{name:str}", include_in_schema=False)
+@get("/explain/{namespace:str}/{name:str}", access=EXPLAIN_POD, include_in_schema=False)
 async def explain_page(explainer: Explainer, namespace: str, name: str) -> Response[str]:
     """Why a pod runs or does not."""
     try:

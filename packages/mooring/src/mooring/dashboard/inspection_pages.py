@@ -3,6 +3,7 @@
 from litestar import Response, get
 from litestar.types import ControllerRouterHandler
 
+from mooring.api.access.acts import READ_WORKER, SEE_NODES
 from mooring.api.dependencies import GivenClock
 from mooring.dashboard.responses import page_response
 from mooring.dashboard.views import Selection
@@ -15,7 +16,7 @@ def _missing(error: NotFound) -> Response[str]:
     return page_response("missing.html", status=404, error=error, selection=Selection(), here="missing")
 
 
-@get("/workers/{namespace:str}/{name:str}", include_in_schema=False)
+@get("/workers/{namespace:str}/{name:str}", access=READ_WORKER, include_in_schema=False)
 async def worker_page(inspection: Inspection, clock: GivenClock, namespace: str, name: str) -> Response[str]:
     """State and why, protection, health, sessions and history of a worker."""
     detail = await read_worker(inspection, namespace, name)
@@ -25,7 +26,7 @@ async def worker_page(inspection: Inspection, clock: GivenClock, namespace: str,
     return page_response("worker.html", detail=detail, now=clock.now(), subject=subject, here="worker")
 
 
-@get("/nodes/{name:str}", include_in_schema=False)
+@get("/nodes/{name:str}", access=SEE_NODES, include_in_schema=False)
 async def node_page(inspection: Inspection, clock: GivenClock, name: str) -> Response[str]:
     """A node, its workers, and what a drain would do."""
     look = await inspection.node(name)

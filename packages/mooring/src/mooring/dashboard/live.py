@@ -21,6 +21,7 @@ from mooring.dashboard.warmup_views import warmups_fragments
 from mooring.model.errors import InvalidInput, MooringError
 from mooring.queries.events import EventHub
 from mooring.queries.readings import Readings
+from mooring.queries.sight import Sight
 
 log = structlog.get_logger()
 
@@ -42,8 +43,6 @@ class LiveView:
     """One view, its last rendering, and the tabs that show it."""
 
     def __init__(self, page: str, selection: Selection, readings: Readings) -> None:
-        if page not in RENDERERS:
-            raise InvalidInput("page", page, f"one of {', '.join(RENDERERS)}")
         self._render = RENDERERS[page]
         self._selection = selection
         self._readings = readings
@@ -90,13 +89,16 @@ def _event(name: str, fragments: dict[str, str]) -> bytes:
     return b"event: %s\ndata: %s\n\n" % (name.encode(), msgspec.json.encode(fragments))
 
 
+View = tuple[str, Selection, Sight]
+
+
 class LiveViews:
-    """All views that are open in some tab; driven by the event hub."""
+    """All views that are open in some tab, each rendered once for all readers that see the same."""
 
     def __init__(self, hub: EventHub, readings: Readings) -> None:
         self._hub = hub
         self._readings = readings
-        self._views: dict[tuple[str, Selection], LiveView] = {}
+        self._views: dict[View, LiveView] = {}
 
     async def run(self) -> None:
         """Refresh open views, at most once a second, until cancelled.
@@ -112,19 +114,31 @@ class LiveViews:
                 except Exception:  # an object that cannot be shown must not end the control plane
                     log.exception("a live view could not be rendered")
 
-    def watch(self, page: str, selection: Selection) -> AsyncIterator[bytes]:
-        """The messages for one tab: everything first, then changes. `InvalidInput` for a page that is not live."""
-        key = (page, selection)
-        return self._stream(key, self._views.get(key) or LiveView(page, selection, self._readings))
+    def watch(
+        self, page: str, selection: Selection, sight: Sight, may_go_on: Callable[[], Awaitable[bool]]
+    ) -> AsyncIterator[bytes]:
+        """The messages for one tab: everything first, then changes, until its reader may not see them any more.
 
-    async def _stream(self, key: tuple[str, Selection], view: LiveView) -> AsyncIterator[bytes]:
-        view = self._views.setdefault(key, view)
+        `InvalidInput` for a page that is not live.
+        """
+        if page not in RENDERERS:
+            raise InvalidInput("page", page, f"one of {', '.join(RENDERERS)}")
+        return self._stream((page, selection, sight), may_go_on)
+
+    async def _stream(self, key: View, may_go_on: Callable[[], Awaitable[bool]]) -> AsyncIterator[bytes]:
+        page, selection, sight = key
+        view = self._views.get(key)
+        if view is None:
+            view = self._views[key] = LiveView(page, selection, self._readings.within(sight))
         tab: asyncio.Queue[bytes] = asyncio.Queue(TAB_QUEUE)
         view.tabs.add(tab)
         try:
             yield await view.everything()
             while True:
-                yield await tab.get()
+                message = await tab.get()
+                if not await may_go_on():
+                    return
+                yield message
         finally:
             view.tabs.discard(tab)
             if not view.tabs:

@@ -11,12 +11,15 @@ from litestar.response import Redirect
 from litestar.types import ControllerRouterHandler
 from msgspec import Meta
 
-from mooring.dashboard.actions import ACTOR
+from mooring.api.access.acts import DELETE_SERVICE, DEPLOY, SEE_SERVICES
+from mooring.api.access.services import DeployAccess
+from mooring.dashboard.actions import AnyRequest
 from mooring.dashboard.commands import ServiceCommands
 from mooring.dashboard.responses import page_response
 from mooring.dashboard.service_order_views import EXAMPLE, OrderPage, parse_order, print_manifest
 from mooring.dashboard.views import Selection
 from mooring.model.errors import Conflict, InvalidInput, NotFound
+from mooring.model.identity import actor_of
 from mooring.queries.services import ServiceQueries
 
 _NO_REASON = "asked for on the dashboard"
@@ -40,20 +43,22 @@ Order = Annotated[OrderForm, Body(media_type=RequestEncodingType.URL_ENCODED)]
 Removal = Annotated[RemovalForm, Body(media_type=RequestEncodingType.URL_ENCODED)]
 
 
-@get("/services/deploy", include_in_schema=False, sync_to_thread=False)
+@get("/services/deploy", access=SEE_SERVICES, include_in_schema=False, sync_to_thread=False)
 def deploy_page(services: ServiceQueries, service: str = "") -> Response[str]:
     """The manifest of a service to change, or an example for a new one."""
     if not service:
         return _show(OrderPage(EXAMPLE))
-    namespace, _, name = service.partition("/")
-    return _show(OrderPage(print_manifest(services.service(namespace, name)), service))
+    return _show(OrderPage(print_manifest(services.services(service)[0]), service))
 
 
-@post("/actions/services/check", include_in_schema=False, status_code=200)
-async def check_order(service_commands: ServiceCommands, data: Order) -> Response[str]:
+@post("/actions/services/check", access=DEPLOY, include_in_schema=False, status_code=200)
+async def check_order(
+    request: AnyRequest, service_commands: ServiceCommands, deploy_access: DeployAccess, data: Order
+) -> Response[str]:
     """What the order would change, and the answer of the preflight. Nothing is written."""
     try:
         order = parse_order(data.manifest)
+        await deploy_access.require(request.user, order.namespace, order.name)
         ordered = await service_commands.preview(order)
     except (InvalidInput, NotFound, Conflict) as error:
         problems = tuple(error.detail.get("problems") or (error.message,))
@@ -61,18 +66,24 @@ async def check_order(service_commands: ServiceCommands, data: Order) -> Respons
     return _show(OrderPage(data.manifest, order.key, ordered.change))
 
 
-@post("/actions/services/apply", include_in_schema=False)
-async def apply_order(service_commands: ServiceCommands, data: Order) -> Redirect:
+@post("/actions/services/apply", access=DEPLOY, include_in_schema=False)
+async def apply_order(
+    request: AnyRequest, service_commands: ServiceCommands, deploy_access: DeployAccess, data: Order
+) -> Redirect:
     """Create or update the service."""
     order = parse_order(data.manifest)
-    await service_commands.apply(order, actor=ACTOR, reason=data.reason or _NO_REASON)
+    await deploy_access.require(request.user, order.namespace, order.name)
+    await service_commands.apply(order, actor=actor_of(request.user), reason=data.reason or _NO_REASON)
     return Redirect(f"/services?q={quote(order.key, safe='')}", status_code=303)
 
 
-@post("/actions/services/{namespace:str}/{name:str}/delete", include_in_schema=False)
-async def remove(namespace: str, name: str, service_commands: ServiceCommands, data: Removal) -> Redirect:
+@post("/actions/services/{namespace:str}/{name:str}/delete", access=DELETE_SERVICE, include_in_schema=False)
+async def remove(
+    request: AnyRequest, namespace: str, name: str, service_commands: ServiceCommands, data: Removal
+) -> Redirect:
     """Delete the service, with what it owns."""
-    await service_commands.remove(namespace, name, data.uid, actor=ACTOR, reason=data.reason or _NO_REASON)
+    actor, reason = actor_of(request.user), data.reason or _NO_REASON
+    await service_commands.remove(namespace, name, data.uid, actor=actor, reason=reason)
     return Redirect("/services", status_code=303)
 
 

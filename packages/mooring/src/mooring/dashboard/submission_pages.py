@@ -2,40 +2,42 @@
 
 from typing import Any
 
-from litestar import Request, Response, get, post
+from litestar import Response, get, post
 from litestar.response import Redirect
 from litestar.types import ControllerRouterHandler
 
-from mooring.dashboard.actions import ACTOR, Form
+from mooring.api.access.acts import CANCEL_SUBMISSION, SEE_SUBMISSIONS
+from mooring.dashboard.actions import AnyRequest, Form
 from mooring.dashboard.commands import SubmissionCommands
 from mooring.dashboard.responses import page_response, twin_response
 from mooring.dashboard.submission_views import PHASES, read_submissions
 from mooring.dashboard.views import Selection
+from mooring.model.identity import actor_of
 from mooring.model.submission import Cancel
 from mooring.queries.submissions import SubmissionDetail, SubmissionQueries
 
 
-@get("/submissions", include_in_schema=False, sync_to_thread=False)
+@get("/submissions", access=SEE_SUBMISSIONS, include_in_schema=False, sync_to_thread=False)
 def submissions_page(submissions: SubmissionQueries, selection: Selection) -> Response[str]:
     """The submissions with progress, what they wait for, and why they failed."""
     page = read_submissions(submissions, selection)
     return page_response("submissions.html", page=page, phases=PHASES, selection=selection, here="submissions")
 
 
-@get(["/submissions.json", "/submissions.csv"], include_in_schema=False, sync_to_thread=False)
-def submissions_twin(
-    submissions: SubmissionQueries, selection: Selection, request: Request[Any, Any, Any]
-) -> Response[Any]:
+@get(["/submissions.json", "/submissions.csv"], access=SEE_SUBMISSIONS, include_in_schema=False, sync_to_thread=False)
+def submissions_twin(submissions: SubmissionQueries, selection: Selection, request: AnyRequest) -> Response[Any]:
     """The rows of the page."""
     rows = [card.submission for card in read_submissions(submissions, selection).cards]
     return twin_response(request, SubmissionDetail, rows)
 
 
-@post("/actions/submissions/{namespace:str}/{name:str}/cancel", include_in_schema=False)
-async def cancel(namespace: str, name: str, submission_commands: SubmissionCommands, data: Form) -> Redirect:
+@post("/actions/submissions/{namespace:str}/{name:str}/cancel", access=CANCEL_SUBMISSION, include_in_schema=False)
+async def cancel(
+    request: AnyRequest, namespace: str, name: str, submission_commands: SubmissionCommands, data: Form
+) -> Redirect:
     """Cancel a submission, with its finalizer."""
     reason = data.reason or "asked for on the dashboard"
-    await submission_commands.cancel(namespace, name, Cancel(ACTOR, reason, finalize=True))
+    await submission_commands.cancel(namespace, name, Cancel(actor_of(request.user), reason, finalize=True))
     return Redirect("/submissions", status_code=303)
 
 

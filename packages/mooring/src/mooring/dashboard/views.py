@@ -13,7 +13,7 @@ from mooring.dashboard.shapes import path_of
 from mooring.dashboard.tiles import plan_tiles, render_tile
 from mooring.ledger.records import AuditFilter, ClaimFilter
 from mooring.model.audit import AuditOutcome
-from mooring.model.claim import OPEN, ClaimState
+from mooring.model.claim import OPEN, Claim, ClaimState
 from mooring.model.time_format import describe_span
 from mooring.queries.audit import AuditItems, read_audit
 from mooring.queries.claims import ClaimItems, read_claims
@@ -125,6 +125,11 @@ class ClaimsPage(msgspec.Struct, frozen=True):
     pools: Sequence[PoolReading]
 
 
+def _held_by_nobody(_: Claim) -> bool:
+    """Pages are for those who watch over claims; epochs and payloads are for their holders' programs."""
+    return False
+
+
 async def read_claims_page(reading: FleetQueries, selection: Selection) -> ClaimsPage:
     """Open claims, unless a state is selected."""
     namespace, _, pool = selection.pool.partition("/")
@@ -132,7 +137,7 @@ async def read_claims_page(reading: FleetQueries, selection: Selection) -> Claim
     if selection.view == "all":
         states = frozenset(ClaimState)
     which = ClaimFilter(namespace=namespace or None, pool=pool or None, owner=selection.q or None, states=states)
-    return ClaimsPage(await read_claims(reading, which, PAGE_ROWS, selection.before), reading.pools())
+    return ClaimsPage(await read_claims(reading, which, PAGE_ROWS, selection.before, _held_by_nobody), reading.pools())
 
 
 async def claims_fragments(reading: FleetQueries, selection: Selection) -> Fragments:

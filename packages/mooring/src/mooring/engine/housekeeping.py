@@ -97,6 +97,9 @@ class Housekeeping:
             removed["words"] = await self._until_done(
                 lambda: self._ledger.words.forget(silent_since=self._clock.now() - WORDS_KEPT, limit=BATCH)
             )
+            removed["sessions"] = await self._until_done(
+                lambda: self._ledger.sessions.prune(now=self._clock.now(), limit=BATCH)
+            )
             removed["replicas"] = await self._ledger.replicas.forget(silent_since=self._clock.now() - REPLICAS_KEPT)
         finally:
             if any(removed.values()):

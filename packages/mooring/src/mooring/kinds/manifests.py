@@ -3,6 +3,7 @@
 from typing import Any
 
 from mooring.kinds import load_crds
+from mooring.kinds.caller_roles import caller_roles
 from mooring.kinds.marks_policy import marks_policy
 from mooring.model.permissions import CLUSTER_RULES
 
@@ -32,6 +33,7 @@ def manifests(image: str, namespace: str, secret: str = "mooring", placement: Bo
             "roleRef": role_ref,
             "subjects": [subject],
         },
+        *caller_roles(),
         *marks_policy(namespace),
         _deployment(image, meta, secret, placement or {}),
         {

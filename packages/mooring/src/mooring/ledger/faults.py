@@ -10,13 +10,14 @@ from inspect import iscoroutinefunction
 from typing import Any, Protocol, cast
 
 from mooring.ledger.identity import Meta
+from mooring.ledger.page_sessions import Sessions
 from mooring.ledger.port import Audit, Claims, Invariants, Ledger, Replicas, Revocations, Words
 from mooring.ledger.records import Channel, Incarnation, Listener, Unlisten, Wake
 from mooring.model.errors import Unavailable
 from mooring.model.seal import SealKey
 
 _READS = frozenset(
-    {"all", "count_by_pool", "count_completed", "count_ended", "count_open", "counts", "find_by_key",
+    {"all", "count_by_pool", "count_completed", "count_ended", "count_open", "counts", "find", "find_by_key",
      "find_by_prefix", "get", "heads", "holds", "incarnation", "issued_epoch", "list", "live", "live_by_pods",
      "occupancy", "ping", "position", "queue", "time", "waiting"}
 )  # fmt: skip
@@ -95,6 +96,7 @@ class FaultyLedger:
         self.invariants = cast(Invariants, _Disturbed(self, "invariants", inner.invariants))
         self.replicas = cast(Replicas, _Disturbed(self, "replicas", inner.replicas))
         self.words = cast(Words, _Disturbed(self, "words", inner.words))
+        self.sessions = cast(Sessions, _Disturbed(self, "sessions", inner.sessions))
         self.meta = cast(Meta, _Disturbed(self, "meta", inner.meta))
 
     @property

@@ -1,4 +1,4 @@
-"""The interface of the ledger: six parts, channels to listen on, and an incarnation.
+"""The interface of the ledger: seven parts, channels to listen on, and an incarnation.
 
 Every write is fenced on epoch and state, returns its result, and may be repeated after a lost answer. Time is always a
 parameter. Any call may raise `Unavailable`: then its outcome is unknown until it is repeated. There are two
@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from mooring.ledger.identity import Meta
+from mooring.ledger.page_sessions import Sessions
 from mooring.ledger.records import (
     AuditFilter,
     AuditPage,
@@ -321,6 +322,9 @@ class Ledger(Protocol):
 
     @property
     def words(self) -> Words: ...
+
+    @property
+    def sessions(self) -> Sessions: ...
 
     @property
     def meta(self) -> Meta: ...

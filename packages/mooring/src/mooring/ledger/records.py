@@ -98,6 +98,7 @@ class ClaimFilter(msgspec.Struct, frozen=True, kw_only=True):
     owner: str | None = None
     states: frozenset[ClaimState] | None = None
     pod_uid: str | None = None
+    within: frozenset[str] | None = None  # only these namespaces
 
 
 class ClaimPage(msgspec.Struct, frozen=True):
@@ -149,6 +150,8 @@ class AuditFilter(msgspec.Struct, frozen=True, kw_only=True):
     uid: str | None = None
     outcome: AuditOutcome | None = None
     since: datetime | None = None
+    within: frozenset[str] | None = None  # only these namespaces
+    namespaced: bool = False  # only rows about something in a namespace
 
 
 class AuditPage(msgspec.Struct, frozen=True):

@@ -116,6 +116,7 @@ class NewClaim(msgspec.Struct, frozen=True, kw_only=True):
     retryable: bool = False
     payload: dict[str, Any] | None = None
     detached: bool = False  # it waits without its client
+    holder: str = ""  # who makes it, see `holder_of`
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,6 +155,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     minted: dict[str, Any] | None = None  # made by the mint for its present worker, and for no other
     attempt: int = 0  # how often it was bound to a worker
     detached: bool = False  # it waits without its client
+    holder: str = ""  # who made it; empty: made before holders were kept, so it belongs to its owner
 
     @property
     def live(self) -> bool:
@@ -341,6 +343,8 @@ def frees_key(claim: Claim, cause: EndCause) -> bool:
 
 
 def judge_repeat(new: NewClaim, found: Claim) -> Admission:
-    """Whether the found claim was made by an earlier copy of this request."""
+    """Whether the found claim was made by an earlier copy of this request. Another holder's claim is not named."""
+    if found.holder not in ("", new.holder) or (not found.holder and found.owner != new.owner):
+        return Admission(AdmissionVerdict.KEY_REUSED)
     same = found.id == new.id or found.request_hash == new.request_hash
     return Admission(AdmissionVerdict.EXISTING if same else AdmissionVerdict.KEY_REUSED, found)

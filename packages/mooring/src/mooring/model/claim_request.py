@@ -18,7 +18,7 @@ _KEY = re.compile(r"[\x21-\x7e]{1,253}")
 class ClaimRequest(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """The body of a claim request."""
 
-    owner: str
+    owner: str = ""  # the caller, unless it may claim for others
     ttl_seconds: int = 300
     wait: float = 0.0
     idempotency_key: str | None = None

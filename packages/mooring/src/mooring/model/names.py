@@ -86,4 +86,5 @@ DISRUPTION_TAINTS = frozenset(
 # `DeletionCandidate…` is a hint that may be withdrawn; the others mean that the node is being removed.
 DRAINING_TAINTS = DISRUPTION_TAINTS - {"DeletionCandidateOfClusterAutoscaler"}
 
+API_AUDIENCE = "mooring"  # of the tokens that callers of the API come with
 DISPATCH_AUDIENCE = "mooring-dispatch"  # of the projected tokens that workers poll with

@@ -41,7 +41,11 @@ CLUSTER_RULES: tuple[Body, ...] = (
         "verbs": ["get", "patch"],
     },
     {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
-    {"apiGroups": ["authorization.k8s.io"], "resources": ["selfsubjectaccessreviews"], "verbs": ["create"]},
+    {
+        "apiGroups": ["authorization.k8s.io"],
+        "resources": ["selfsubjectaccessreviews", "subjectaccessreviews"],
+        "verbs": ["create"],
+    },
     # For `explain` and `doctor`: read on request, never watched.
     {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["list"]},
     {"apiGroups": [""], "resources": ["persistentvolumes", "persistentvolumeclaims"], "verbs": ["get"]},

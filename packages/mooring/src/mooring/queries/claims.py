@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +26,10 @@ class WorkerOfClaim(msgspec.Struct, frozen=True):
 
 
 class ClaimReading(msgspec.Struct, frozen=True, rename="camel"):
-    """A claim of the contract."""
+    """A claim of the contract. `epoch` and `payload` are for its holder alone, and null for others."""
 
     id: str
-    epoch: int
+    epoch: int | None
     state: str
     namespace: str
     pool: str
@@ -65,30 +66,30 @@ class ClaimItems(msgspec.Struct, frozen=True, rename="camel"):
 _BEFORE_RUNNING = (ClaimState.QUEUED, ClaimState.CLAIMED)  # one that was queued again may have run before
 
 
-def read_claim(claim: Claim) -> ClaimReading:
-    """A row as its claimer sees it. Every claim and release passes here: nothing is looked up for it."""
-    return _read_claim(claim, None, explain_claim(claim))
+def read_claim(claim: Claim, *, held: bool) -> ClaimReading:
+    """A row as its holder or others see it. Every claim and release passes here: nothing is looked up for it."""
+    return _read_claim(claim, None, explain_claim(claim), held)
 
 
-def read_waiting(reading: FleetQueries, claim: Claim, position: int | None) -> ClaimReading:
+def read_waiting(reading: FleetQueries, claim: Claim, position: int | None, *, held: bool) -> ClaimReading:
     """One that waits: with its place, and why nobody is free."""
     shortage = reading.shortage(f"{claim.namespace}/{claim.pool}")
-    return _read_claim(claim, position, explain_place(claim, position, shortage))
+    return _read_claim(claim, position, explain_place(claim, position, shortage), held)
 
 
-def _read_claim(claim: Claim, position: int | None, why: Why) -> ClaimReading:
+def _read_claim(claim: Claim, position: int | None, why: Why, held: bool) -> ClaimReading:
     worker = None
     if claim.pod_name is not None and claim.pod_uid is not None:
         worker = WorkerOfClaim(claim.pod_name, claim.pod_uid, claim.address)
     return ClaimReading(
         id=claim.id,
-        epoch=claim.epoch,
+        epoch=claim.epoch if held else None,
         state=claim.state.value,
         namespace=claim.namespace,
         pool=claim.pool,
         owner=claim.owner,
         worker=worker,
-        payload=claim.session_payload,
+        payload=claim.session_payload if held else None,
         priority=claim.priority,
         retryable=claim.retryable,
         ttl_seconds=claim.ttl_seconds,
@@ -109,12 +110,16 @@ def _read_claim(claim: Claim, position: int | None, why: Why) -> ClaimReading:
     )
 
 
-async def read_claims(reading: FleetQueries, which: ClaimFilter, limit: int, before: int | None) -> ClaimItems:
+async def read_claims(
+    reading: FleetQueries, which: ClaimFilter, limit: int, before: int | None, is_held: Callable[[Claim], bool]
+) -> ClaimItems:
     """A page of claims, those that wait with their place in the queue."""
     page = await reading.claims(which, limit, before)
     places = await reading.queue_places(claim for claim in page.items if claim.state is ClaimState.QUEUED)
     items = [
-        read_waiting(reading, claim, places.get(claim.id)) if claim.state is ClaimState.QUEUED else read_claim(claim)
+        read_waiting(reading, claim, places.get(claim.id), held=is_held(claim))
+        if claim.state is ClaimState.QUEUED
+        else read_claim(claim, held=is_held(claim))
         for claim in page.items
     ]
     return ClaimItems(items, page.total, page.next_ticket)

@@ -78,6 +78,11 @@ class Doctor:
         self._examined = examined
         self._clock = clock
         self._crds = load_crds()
+        self._others: dict[str, Look] = {}
+
+    def look_too(self, check_id: str, look: Look) -> None:
+        """Add what another part of the process knows."""
+        self._others[check_id] = look
 
     async def examine(self) -> DoctorReport:
         """Every line, what fails first."""
@@ -102,6 +107,7 @@ class Doctor:
             "budgets": self._budgets,
             "services": lambda: self._phases("service", MANAGEDSERVICES),
             "warmups": lambda: self._phases("warmup", WARMUPS),
+            **self._others,
         }
         found = await asyncio.gather(*(self._isolated(check_id, look) for check_id, look in looks.items()))
         checks = sorted((check for part in found for check in part), key=lambda check: _ORDER.index(check.status))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from copy import copy
 from datetime import datetime
+from typing import Self
 
 import msgspec
 
@@ -22,6 +24,7 @@ from mooring.planning.explanations.nodes import HeldWorker, explain_node
 from mooring.planning.workers import classify_worker
 from mooring.queries.invariants import InvariantQueries, InvariantReading
 from mooring.queries.pools import PoolStandings
+from mooring.queries.sight import EVERYTHING, Sight
 from mooring.queries.sources import HealthSource, NodeSource, PoolSource, QuarantineSource
 
 
@@ -99,10 +102,22 @@ class FleetQueries:
         self._ledger = ledger
         self._standings = standings
         self._invariants = invariants
+        self._sight = EVERYTHING
+
+    def within(self, sight: Sight) -> Self:
+        """The same queries, limited to what a reader may see."""
+        limited = copy(self)
+        limited._sight = sight
+        return limited
+
+    def namespaces(self) -> set[str]:
+        """The namespaces that have pools or workers."""
+        return {key.partition("/")[0] for key in (*self._fleet.pools, *self._fleet.worker_pools)}
 
     def pools(self) -> list[PoolReading]:
         """All pools, by namespace and name."""
-        return [self._read_pool(pool) for _, pool in sorted(self._fleet.pools.items())]
+        seen = self._sight.workerpools
+        return [self._read_pool(pool) for _, pool in sorted(self._fleet.pools.items()) if pool.namespace in seen]
 
     def pool(self, namespace: str, name: str) -> PoolReading:
         """One pool, or `NotFound`."""
@@ -130,7 +145,9 @@ class FleetQueries:
         chosen = [
             worker
             for key, workers in sorted(self._fleet.worker_pools.items())
-            if namespace in ("", key.partition("/")[0]) and pool in ("", key.partition("/")[2])
+            if namespace in ("", key.partition("/")[0])
+            and pool in ("", key.partition("/")[2])
+            and key.partition("/")[0] in self._sight.workerpools
             for worker in sorted(workers.values(), key=_natural)
             if node in ("", worker.node)
         ]
@@ -156,12 +173,16 @@ class FleetQueries:
         return _worker(self._standings.with_silence(item), claims, health)
 
     async def nodes(self) -> list[NodeReading]:
-        """All nodes with their workers counted."""
+        """The nodes that may be seen, or that run workers that may; with these workers counted."""
         by_node: dict[str, list[WorkerReading]] = defaultdict(list)
         for worker in await self.workers():
             by_node[worker.node].append(worker)
         closed = self._quarantines.closed()
-        return [_node(node, by_node[name], closed.get(node.uid)) for name, node in sorted(self._nodes.by_name.items())]
+        return [
+            _node(node, by_node[name], closed.get(node.uid))
+            for name, node in sorted(self._nodes.by_name.items())
+            if self._sight.nodes or by_node[name]
+        ]
 
     def explain_node(self, node: Node, workers: list[WorkerReading]) -> Why:
         """Why it takes work or does not; `workers` are those on it."""
@@ -184,11 +205,14 @@ class FleetQueries:
         return next(each for each in self.invariants() if each.id == invariant_id)
 
     async def audit(self, which: AuditFilter, limit: int, before: int | None) -> AuditPage:
-        """What was done, newest first."""
+        """What was done, newest first. Acts on what is in no namespace are shown to who may read invariants."""
+        if not self._sight.invariants:
+            which = msgspec.structs.replace(which, within=self._sight.workerpools.limit, namespaced=True)
         return await self._ledger.audit.list(which, limit=limit, before_sequence=before)
 
     async def claims(self, which: ClaimFilter, limit: int, before: int | None) -> ClaimPage:
         """Claims, newest first."""
+        which = msgspec.structs.replace(which, within=self._sight.workerpools.limit)
         return await self._ledger.claims.list(which, limit=limit, before_ticket=before)
 
     async def queue_places(self, waiting: Iterable[Claim]) -> dict[str, int]:

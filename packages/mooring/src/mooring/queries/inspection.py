@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from copy import copy
 from dataclasses import dataclass
+from typing import Self
 
 from hawser.clock import Clock
 from mooring.ledger.port import Ledger
@@ -19,6 +21,7 @@ from mooring.planning.drain_check import DrainCheck, DrainSnapshot, plan_drain_c
 from mooring.planning.workers import classify_worker
 from mooring.queries.fleet import FleetQueries, WorkerReading
 from mooring.queries.history import Histories
+from mooring.queries.sight import EVERYTHING, Sight
 from mooring.queries.sources import HealthSource, NodeSource, PoolSource
 
 
@@ -62,6 +65,14 @@ class Inspection:
         self._health = health
         self.clock = clock
         self._histories = Histories(ledger, clock)
+        self._sight = EVERYTHING
+
+    def within(self, sight: Sight) -> Self:
+        """The same queries, limited to what a reader may see."""
+        limited = copy(self)
+        limited._sight = sight
+        limited._reading = self._reading.within(sight)
+        return limited
 
     async def worker(self, namespace: str, name: str, history_age: float = 0.0) -> InspectedWorker | None:
         """One worker; what the ledger remembers of it may be `history_age` seconds old. None when it is not there."""
@@ -83,20 +94,34 @@ class Inspection:
 
     async def node(self, name: str) -> InspectedNode | None:
         """One node; None when it is not there."""
-        node = self._nodes.by_name.get(name)
+        workers = await self._reading.workers(node=name)
+        node = self._node(name)
         if node is None:
             return None
-        workers = await self._reading.workers(node=name)
         why = self._reading.explain_node(node, workers)
         return InspectedNode(node.ready, await self._check(node), workers, why)
 
     def no_node(self, name: str) -> NotFound:
         """What to answer of a node that is not there: the one that was meant."""
-        return NotFound(f"there is no node {name!r}", fix=suggest(name, self._nodes.by_name, "nodes"))
+        known = [one for one in self._nodes.by_name if self._node(one) is not None]
+        return NotFound(f"there is no node {name!r}", fix=suggest(name, known, "nodes"))
+
+    def _node(self, name: str) -> Node | None:
+        """A node that may be seen, or that runs workers that may."""
+        node = self._nodes.by_name.get(name)
+        return node if self._sight.nodes or self._runs_seen_workers(name) else None
+
+    def _runs_seen_workers(self, node: str) -> bool:
+        return any(
+            worker.node == node
+            for key, workers in self._fleet.worker_pools.items()
+            if key.partition("/")[0] in self._sight.workerpools
+            for worker in workers.values()
+        )
 
     async def drain_check(self, name: str) -> DrainCheck:
         """What would happen if that node went now; `NotFound` names the one that was meant."""
-        node = self._nodes.by_name.get(name)
+        node = self._node(name)
         if node is None:
             raise self.no_node(name)
         return await self._check(node)
@@ -138,6 +163,8 @@ class Inspection:
         here: list[ClassifiedWorker] = []
         elsewhere: dict[str, int] = defaultdict(int)
         for key, workers in sorted(self._fleet.worker_pools.items()):
+            if key.partition("/")[0] not in self._sight.workerpools:
+                continue
             for worker in workers.values():
                 if worker.node != node and not waiting.get(key):
                     continue

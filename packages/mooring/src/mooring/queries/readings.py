@@ -1,12 +1,15 @@
 """All queries together, for pages that show several kinds."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Self
 
 from mooring.queries.doctor import Doctor
 from mooring.queries.explain import Explainer
 from mooring.queries.fleet import FleetQueries
 from mooring.queries.inspection import Inspection
 from mooring.queries.services import ServiceQueries
+from mooring.queries.sight import Sight
 from mooring.queries.submissions import SubmissionQueries
 from mooring.queries.warmups import WarmupQueries
 
@@ -22,3 +25,23 @@ class Readings:
     inspection: Inspection
     explainer: Explainer
     doctor: Doctor
+
+    def namespaces(self) -> Mapping[str, Callable[[], Iterable[str]]]:
+        """By resource: the namespaces in which some are."""
+        return {
+            "workerpools": self.fleet.namespaces,
+            "warmups": self.warmups.namespaces,
+            "submissions": self.submissions.namespaces,
+            "managedservices": self.services.namespaces,
+        }
+
+    def within(self, sight: Sight) -> Self:
+        """The same queries, limited to what a reader may see."""
+        return replace(
+            self,
+            fleet=self.fleet.within(sight),
+            services=self.services.within(sight),
+            warmups=self.warmups.within(sight),
+            submissions=self.submissions.within(sight),
+            inspection=self.inspection.within(sight),
+        )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from copy import copy
+from typing import Self
 
 import msgspec
 
@@ -14,6 +16,7 @@ from mooring.model.suggestions import suggest
 from mooring.model.why import Why
 from mooring.planning.explanations.invariants import Violation
 from mooring.planning.services.diagnosis import judge_answer
+from mooring.queries.sight import EVERYTHING, Sight
 from mooring.queries.sources import AnswerSource, ServiceSource
 
 DOCUMENTATION_PATHS = ("/docs", "/swagger-ui/index.html", "/redoc")
@@ -44,10 +47,27 @@ class ServiceQueries:
     def __init__(self, informer: ServiceSource, evidence: AnswerSource) -> None:
         self._informer = informer
         self._evidence = evidence
+        self._sight = EVERYTHING
+
+    def within(self, sight: Sight) -> Self:
+        """The same queries, limited to what a reader may see."""
+        limited = copy(self)
+        limited._sight = sight
+        return limited
+
+    def namespaces(self) -> set[str]:
+        """The namespaces that have services."""
+        return {service.namespace for service in self._informer.services.values()}
+
+    def exists(self, namespace: str, name: str) -> bool:
+        """Whether there is such a service."""
+        return self._informer.service(f"{namespace}/{name}") is not None
 
     def services(self, name: str = "") -> list[ServiceReading]:
         """All services by namespace and name, or those of one name; `NotFound` when there is none of it."""
-        named = [one for key, one in sorted(self._informer.services.items()) if name in ("", key, one.name)]
+        seen = self._sight.managedservices
+        everyone = [(key, one) for key, one in sorted(self._informer.services.items()) if one.namespace in seen]
+        named = [one for key, one in everyone if name in ("", key, one.name)]
         if name and not named:
             raise self._unknown(name)
         return [self._read(service) for service in named]
@@ -110,7 +130,8 @@ class ServiceQueries:
         return service
 
     def _unknown(self, name: str) -> NotFound:
-        return NotFound(f"there is no service {name}", fix=suggest(name, self._informer.services, "services"))
+        seen = [key for key, one in self._informer.services.items() if one.namespace in self._sight.managedservices]
+        return NotFound(f"there is no service {name}", fix=suggest(name, seen, "services"))
 
     def _read(self, service: Service) -> ServiceReading:
         """As its status says; but a status that nobody can read again is not to be believed."""

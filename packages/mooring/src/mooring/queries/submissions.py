@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -15,6 +16,7 @@ from mooring.model.errors import NotFound
 from mooring.model.evidence import Failure
 from mooring.model.submission import Gate, JobCounts, Phase, StepStatus, SubmissionSpec
 from mooring.model.why import Condition, Why
+from mooring.queries.sight import EVERYTHING, Sight
 from mooring.queries.sources import SubmissionSource
 
 
@@ -70,10 +72,25 @@ class SubmissionQueries:
 
     def __init__(self, informer: SubmissionSource) -> None:
         self._informer = informer
+        self._sight = EVERYTHING
+
+    def within(self, sight: Sight) -> Self:
+        """The same queries, limited to what a reader may see."""
+        limited = copy(self)
+        limited._sight = sight
+        return limited
+
+    def namespaces(self) -> set[str]:
+        """The namespaces that have submissions."""
+        return {view.metadata.namespace for view in self._informer.submissions}
+
+    def _seen(self) -> list[Submission]:
+        seen = self._sight.submissions
+        return [view for view in self._informer.submissions if view.metadata.namespace in seen]
 
     def submissions(self, namespace: str = "", phase: str = "") -> list[SubmissionReading]:
         """Newest first."""
-        found = [read_submission(view) for view in _newest_first(self._informer.submissions)]
+        found = [read_submission(view) for view in _newest_first(self._seen())]
         return [
             one
             for one in found
@@ -82,7 +99,7 @@ class SubmissionQueries:
 
     def details(self) -> list[SubmissionDetail]:
         """All of them with their steps, newest first."""
-        return [read_detail(view) for view in _newest_first(self._informer.submissions)]
+        return [read_detail(view) for view in _newest_first(self._seen())]
 
     def submission(self, namespace: str, name: str) -> SubmissionDetail:
         """One submission by its name or its key, or `NotFound`."""

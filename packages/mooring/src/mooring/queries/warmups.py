@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
 from datetime import datetime
+from typing import Self
 
 import msgspec
 
@@ -10,6 +12,7 @@ from mooring.model.warmup import Warmup, WarmupSpec, WarmupStatus
 from mooring.model.why import Why
 from mooring.planning.explanations.warmups import explain_warmup
 from mooring.planning.warmups.warm_nodes import warm_nodes
+from mooring.queries.sight import EVERYTHING, Sight
 from mooring.queries.sources import NodeSource, WarmupSource
 
 
@@ -35,10 +38,22 @@ class WarmupQueries:
     def __init__(self, informer: WarmupSource, nodes: NodeSource) -> None:
         self._informer = informer
         self._nodes = nodes
+        self._sight = EVERYTHING
+
+    def within(self, sight: Sight) -> Self:
+        """The same queries, limited to what a reader may see."""
+        limited = copy(self)
+        limited._sight = sight
+        return limited
+
+    def namespaces(self) -> set[str]:
+        """The namespaces that have Warmups."""
+        return {warmup.namespace for warmup in self._informer.warmups.values()}
 
     def warmups(self) -> list[WarmupReading]:
         """All Warmups, by namespace and name."""
-        return [self._read(warmup) for _, warmup in sorted(self._informer.warmups.items())]
+        seen = self._sight.warmups
+        return [self._read(one) for _, one in sorted(self._informer.warmups.items()) if one.namespace in seen]
 
     def warmup(self, namespace: str, name: str) -> WarmupReading:
         """One Warmup, or `NotFound`."""

@@ -48,7 +48,9 @@ def claims(
 def claim(
     pool: Annotated[str, typer.Argument(help="Pool of the worker (namespace/name).")],
     command: Annotated[list[str], typer.Argument(help="Command to run while the claim is held.", metavar="-- CMD...")],
-    owner: Annotated[str, typer.Option("--owner", help="Owner of the claim; counts against the pool's limit.")],
+    owner: Annotated[
+        str, typer.Option("--owner", help="Owner of the claim; counts against the pool's limit. Default: the caller.")
+    ] = "",
     ttl: Annotated[str, typer.Option("--ttl", help="The claim expires this long after the last heartbeat.")] = "5m",
     wait: Annotated[str, typer.Option("--wait", help="How long to wait for a free worker.")] = "60s",
     key: Annotated[str, typer.Option("--key", help="Idempotency key: the same key gets the same claim.")] = "",

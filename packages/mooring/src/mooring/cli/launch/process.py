@@ -9,11 +9,13 @@ import socket
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import structlog
 
 from hawser.clock import Clock
-from mooring.api.auth import Access
+from mooring.api.access.control import AccessControl, AccessOptions, build_access
+from mooring.api.access.doctor import look_at_tokens
 from mooring.api.certificate import ServingCertificate
 from mooring.api.hosting import HttpHost
 from mooring.api.limits import LimitOptions, Limits
@@ -23,6 +25,7 @@ from mooring.dashboard.live import LiveViews
 from mooring.dashboard.pages import build_pages
 from mooring.model.timeouts import Timeouts
 from mooring.queries.events import EventHub
+from mooring.settings import Settings
 
 
 def configure_logs(level: str) -> None:
@@ -38,6 +41,11 @@ def configure_logs(level: str) -> None:
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.upper(), logging.INFO)),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
+
+
+def tokens_file(settings: Settings) -> Path | None:
+    """The file of static tokens, if there is one."""
+    return Path(settings.tokens) if settings.tokens else None
 
 
 def replica_name(configured: str) -> str:
@@ -67,8 +75,9 @@ def tune_garbage_collection() -> None:
     gc.set_threshold(10_000, 20, 50)  # reference counting frees nearly all garbage of a request
 
 
-def api_parts(mooring: Mooring, clock: Clock, hub: EventHub, access: Access, limits: Limits) -> ApiParts:
+def api_parts(mooring: Mooring, clock: Clock, hub: EventHub, access: AccessControl, limits: Limits) -> ApiParts:
     """The parts that the routes of the API use."""
+    mooring.queries.doctor.look_too("access", lambda: look_at_tokens(access.authentication.static))
     return ApiParts(
         queries=mooring.queries,
         commands=Commands(
@@ -92,7 +101,7 @@ class Entrance:
     """Where callers come in: a bound socket, who may enter, the certificate of HTTPS, and limits."""
 
     listener: socket.socket
-    access: Access
+    access: AccessOptions
     certificate: ServingCertificate | None = None
     limits: LimitOptions = field(default_factory=LimitOptions)
 
@@ -109,7 +118,8 @@ async def run_process(
     hub = EventHub(given.clock)
     mooring.subscribe(hub.publish)
     live = LiveViews(hub, mooring.queries)
-    parts = api_parts(mooring, given.clock, hub, entrance.access, Limits(entrance.limits, given.clock))
+    access = build_access(entrance.access, given.client, given.ledger.sessions, given.clock, given.entropy)
+    parts = api_parts(mooring, given.clock, hub, access, Limits(entrance.limits, given.clock))
     certificate = entrance.certificate
     api = build_api(parts, build_pages(live))
     host = HttpHost(api, entrance.listener, certificate.context if certificate else None)

@@ -11,12 +11,20 @@ from hawser.client import KubeClient
 from hawser.clock import Clock, Entropy, SystemClock
 from hawser.connection import Target, connect, in_cluster_target, runs_in_cluster
 from hawser.kubeconfig import load_kubeconfig
-from mooring.api.auth import Access, load_token
+from mooring.api.access.control import AccessOptions
+from mooring.api.access.operator_token import load_token
 from mooring.api.certificate import ServingCertificate, TlsFiles
 from mooring.api.hosting import bind, refuse_plain_http
 from mooring.api.limits import LimitOptions
 from mooring.app import Adapters, ReplicaOptions, Surroundings
-from mooring.cli.launch.process import Entrance, configure_logs, replica_name, run_process, stop_on_signals
+from mooring.cli.launch.process import (
+    Entrance,
+    configure_logs,
+    replica_name,
+    run_process,
+    stop_on_signals,
+    tokens_file,
+)
 from mooring.controllers.activity import PolledActivity
 from mooring.controllers.claims.mint import WebhookMinter
 from mooring.controllers.claims.mint_auth import MintKeys
@@ -52,7 +60,8 @@ async def serve(settings: Settings, timeouts: Timeouts) -> None:
     async with AsyncExitStack() as stack:
         settings.state.mkdir(parents=True, exist_ok=True, mode=0o700)
         listener = stack.enter_context(contextlib.closing(bind(settings.host, settings.port)))
-        access = Access(load_token(settings.state, settings.token, entropy), settings.open_pages)
+        token = load_token(settings.state, settings.token, entropy)
+        access = AccessOptions(token, settings.open_pages, tokens_file(settings))
         options = DatabaseOptions(pool_size=settings.database_connections)
         ledger = await PostgresLedger.open(settings.database, clock=clock, entropy=entropy, options=options)
         stack.push_async_callback(ledger.close)

@@ -13,10 +13,18 @@ from hawser.client import KubeClient
 from hawser.clock import Clock, Entropy, SystemClock
 from hawser.connection import Target, connect
 from hawser.kubeconfig import load_kubeconfig
-from mooring.api.auth import Access, load_token
+from mooring.api.access.control import AccessOptions
+from mooring.api.access.operator_token import load_token
 from mooring.api.hosting import bind
 from mooring.app import Adapters, ReplicaOptions, Surroundings
-from mooring.cli.launch.process import Entrance, configure_logs, replica_name, run_process, stop_on_signals
+from mooring.cli.launch.process import (
+    Entrance,
+    configure_logs,
+    replica_name,
+    run_process,
+    stop_on_signals,
+    tokens_file,
+)
 from mooring.client import AsyncMooring
 from mooring.controllers.activity import PolledActivity
 from mooring.controllers.claims.mint import WebhookMinter
@@ -33,6 +41,7 @@ from mooring.ledger.port import Ledger
 from mooring.ledger.postgres.ledger import PostgresLedger
 from mooring.model.errors import InvalidInput
 from mooring.planning.destinations import THIS_MACHINE
+from mooring.settings import load_settings
 
 HOST = "127.0.0.1"
 
@@ -94,7 +103,7 @@ async def _up(options: UpOptions) -> None:
             ReplicaOptions(name, url, worker_url="" if existing is not None else url),  # others cannot reach loopback
             Adapters(minter, activity, documents, HttpProbe(THIS_MACHINE), HttpOwnApi(url)),
         )
-        access = Access(token, open_pages=True)
+        access = AccessOptions(token, open_pages=True, tokens=tokens_file(load_settings()))
 
         def ready() -> None:
             fresh = written.with_suffix(".new")

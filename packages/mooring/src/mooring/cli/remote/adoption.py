@@ -6,7 +6,7 @@ from urllib.parse import quote
 from mooring.cli.output import Row
 from mooring.cli.remote.listings import POOLS
 from mooring.cli.remote.lookup import Lookup, find_one
-from mooring.cli.remote.mutation import Mutation, MutationOptions, acting_user, run_mutation
+from mooring.cli.remote.mutation import Mutation, MutationOptions, run_mutation
 from mooring.client.connection import Connection, Endpoint
 from mooring.model.errors import InvalidInput, Refused
 
@@ -28,7 +28,7 @@ def run_adopt(asked: AdoptCommand, options: MutationOptions, endpoint: Endpoint)
     pool = find_one(connection, Lookup(POOLS, asked.pool))
     key = f"{pool['namespace']}/{pool['name']}"
     path = f"/v1/pools/{quote(pool['namespace'], safe='')}/{quote(pool['name'], safe='')}/adopt"
-    body = {"selector": asked.selector, "reason": options.reason, "actor": acting_user(), "idle": asked.idle}
+    body = {"selector": asked.selector, "reason": options.reason, "idle": asked.idle}
     planned = connection.request("POST", path, body={**body, "dryRun": True})
     if not _changed(planned):
         whys = "; ".join(_lines(planned)) or f"no pod in {pool['namespace']} matches {asked.selector}"

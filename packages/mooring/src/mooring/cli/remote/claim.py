@@ -44,7 +44,7 @@ def run_claim(asked: ClaimCommand, endpoint: Endpoint) -> int:
     """Returns the exit code of the command. A lost claim ends the command and raises `LeaseLost`."""
     _refuse_polling(asked.pool, Connection(endpoint))
     signals = _Signals()
-    claim = Mooring(endpoint.url, endpoint.token).claim(
+    claim = Mooring.at(endpoint).claim(
         asked.pool,
         owner=asked.owner,
         ttl=asked.ttl,

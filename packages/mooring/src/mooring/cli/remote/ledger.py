@@ -1,7 +1,7 @@
 """`mooring arm`: confirm that the claims of a restored ledger are complete, so that invariants act again."""
 
 from mooring.cli.output import Row, print_line, show_one
-from mooring.cli.remote.mutation import Mutation, MutationOptions, acting_user, run_mutation
+from mooring.cli.remote.mutation import Mutation, MutationOptions, run_mutation
 from mooring.client.connection import Connection, Endpoint
 from mooring.model.errors import InvalidInput
 
@@ -19,7 +19,7 @@ def run_arm(options: MutationOptions, endpoint: Endpoint) -> None:
         armed = f"{name} is armed already ({found['cause']})"
         show_one("Ledger", found, options.output, name, lambda: print_line(armed))
         return
-    body = {"incarnation": found["incarnation"], "reason": options.reason, "actor": acting_user()}
+    body = {"incarnation": found["incarnation"], "reason": options.reason}
     origin = f"{found['cause']} since {found['since']}"
     mutation = Mutation(
         kind="Ledger",

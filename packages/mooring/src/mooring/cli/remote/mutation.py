@@ -1,7 +1,5 @@
 """Changes that a user requests: printed in a dry run, confirmed on a terminal, then applied and printed."""
 
-import getpass
-import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -43,14 +41,6 @@ def run_mutation(mutation: Mutation, options: MutationOptions) -> None:
         _confirm(mutation)
     after = mutation.apply()
     show_one(mutation.kind, after, options.output, mutation.name, lambda: _print_outcome(mutation, after))
-
-
-def acting_user() -> str:
-    """The actor in the audit trail."""
-    try:
-        return f"cli/{getpass.getuser()}"
-    except (KeyError, OSError):  # the user of a container may have no name
-        return f"cli/uid-{os.getuid()}"
 
 
 def _print_outcome(mutation: Mutation, after: Row) -> None:

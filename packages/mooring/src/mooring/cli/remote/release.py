@@ -4,7 +4,7 @@ from datetime import datetime
 
 from hawser.clock import SystemClock
 from mooring.cli.output import Row
-from mooring.cli.remote.mutation import Mutation, MutationOptions, acting_user, run_mutation
+from mooring.cli.remote.mutation import Mutation, MutationOptions, run_mutation
 from mooring.client.claims_api import claim_path
 from mooring.client.connection import Connection, Endpoint
 from mooring.client.records import read_claim
@@ -20,7 +20,7 @@ def run_release(claim_id: str, options: MutationOptions, endpoint: Endpoint) -> 
     still_open = read_claim(found).open
     if options.dry_run and not still_open:
         raise NotFound(f"claim {claim_id} is {found['state']} already", fix="see 'mooring claims'")
-    query = {"reason": options.reason, "actor": acting_user()}
+    query = {"reason": options.reason}
     mutation = Mutation(
         kind="Claim",
         name=f"claim/{found['id']}",

@@ -5,7 +5,7 @@ from urllib.parse import quote
 from mooring.cli.output import Row
 from mooring.cli.remote.listings import WORKERS
 from mooring.cli.remote.lookup import Lookup, find_one
-from mooring.cli.remote.mutation import Mutation, MutationOptions, acting_user, run_mutation
+from mooring.cli.remote.mutation import Mutation, MutationOptions, run_mutation
 from mooring.client.connection import Connection, Endpoint
 from mooring.model.errors import Conflict, InvalidInput
 
@@ -22,7 +22,7 @@ def run_retire(name: str, force: bool, options: MutationOptions, endpoint: Endpo
         fix = f"mooring release {held} --reason '...', or give --force"
         raise Conflict(f"worker {key} is held by claim {held}", fix=fix)
     path = f"/v1/workers/{quote(found['namespace'], safe='')}/{quote(found['name'], safe='')}/retire"
-    body = {"reason": options.reason, "actor": acting_user(), "force": force}
+    body = {"reason": options.reason, "force": force}
     mutation = Mutation(
         kind="Worker",
         name=f"worker/{key}",

@@ -10,7 +10,7 @@ from mooring.cli.remote.listing import run_listing
 from mooring.cli.remote.listings import SERVICES
 from mooring.cli.remote.lookup import Lookup, find_one, run_one
 from mooring.cli.remote.manifest import read_manifest
-from mooring.cli.remote.mutation import Mutation, MutationOptions, acting_user, run_mutation
+from mooring.cli.remote.mutation import Mutation, MutationOptions, run_mutation
 from mooring.client.connection import Connection, Endpoint
 from mooring.model.errors import InvalidInput, Refused
 
@@ -44,7 +44,7 @@ def run_apply(endpoint: Endpoint, file: Path, namespace: str, options: MutationO
         return OK
     if not preflight["ok"] and not options.dry_run and not options.yes:
         raise Refused(f"{shown} is not applied: {preflight['message']}", fix=preflight["fix"] or "apply it with --yes")
-    query = {"reason": options.reason, "actor": acting_user()}
+    query = {"reason": options.reason}
     mutation = Mutation(
         kind=_KIND,
         name=shown,
@@ -68,7 +68,7 @@ def run_delete(endpoint: Endpoint, name: str, namespace: str, options: MutationO
     path = _path(found["namespace"], found["name"])
     preview: Row = connection.request("DELETE", path, {"dryRun": "true"})
     shown = _full_name(preview)
-    query = {"reason": options.reason, "actor": acting_user(), "uid": preview["service"]["uid"]}
+    query = {"reason": options.reason, "uid": preview["service"]["uid"]}
     mutation = Mutation(
         kind=_KIND,
         name=shown,

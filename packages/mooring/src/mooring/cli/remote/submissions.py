@@ -13,7 +13,7 @@ from mooring.cli.remote.listing import stream_ended, watch_changes
 from mooring.cli.remote.listings import SUBMISSIONS
 from mooring.cli.remote.lookup import Lookup, find_one
 from mooring.cli.remote.manifest import read_manifest
-from mooring.cli.remote.mutation import Mutation, MutationOptions, acting_user, run_mutation
+from mooring.cli.remote.mutation import Mutation, MutationOptions, run_mutation
 from mooring.cli.remote.submission_view import ProgressView, print_submission, progress_view
 from mooring.client.connection import Connection, Endpoint
 from mooring.model.errors import Conflict
@@ -111,7 +111,7 @@ def run_cancel(name: Name, finalize: bool, options: MutationOptions, endpoint: E
     if phase in ("Succeeded", "Failed"):
         raise Conflict(f"{shown} has {phase.lower()} already", fix="'mooring submissions' shows what still runs")
     outcome = "its finalizer runs" if finalize else "running Jobs are deleted"
-    body = {"reason": options.reason, "actor": acting_user(), "finalize": finalize}
+    body = {"reason": options.reason, "finalize": finalize}
     mutation = Mutation(
         kind="Submission",
         name=shown,

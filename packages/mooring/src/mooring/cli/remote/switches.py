@@ -3,7 +3,7 @@
 from urllib.parse import quote
 
 from mooring.cli.output import Row
-from mooring.cli.remote.mutation import Mutation, MutationOptions, acting_user, run_mutation
+from mooring.cli.remote.mutation import Mutation, MutationOptions, run_mutation
 from mooring.client.connection import Connection, Endpoint
 from mooring.model.errors import NotFound
 from mooring.model.suggestions import suggest
@@ -34,7 +34,7 @@ def _switch(
     verb: str, found: Row, impact: tuple[str, ...], outcome: str, options: MutationOptions, endpoint: Endpoint
 ) -> None:
     path = f"/v1/invariants/{quote(found['id'], safe='')}/{verb}"
-    body = {"reason": options.reason, "actor": acting_user()}
+    body = {"reason": options.reason}
     mutation = Mutation(
         kind="Invariant",
         name=f"invariant/{found['id']}",

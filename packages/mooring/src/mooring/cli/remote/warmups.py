@@ -10,7 +10,7 @@ from mooring.cli.remote.columns import progress_bar
 from mooring.cli.remote.listing import run_listing
 from mooring.cli.remote.listings import WARMUPS
 from mooring.cli.remote.lookup import Lookup, find_one, run_one
-from mooring.cli.remote.mutation import Mutation, MutationOptions, acting_user, run_mutation
+from mooring.cli.remote.mutation import Mutation, MutationOptions, run_mutation
 from mooring.client.connection import Connection, Endpoint
 from mooring.model.errors import InvalidInput, Refused
 
@@ -57,7 +57,7 @@ def run_warm(asked: WarmCommand, options: MutationOptions, endpoint: Endpoint) -
     effect = "retries at once" if asked.close_circuit else f"fetches {warmup['spec']['shards']} shard(s) again"
     impact = f"warmup/{key} {effect}, once, when its nodes are Ready"
     verb = "close-circuit" if asked.close_circuit else "rewarm"
-    body = {"reason": options.reason, "actor": acting_user()}
+    body = {"reason": options.reason}
     path = f"/v1/warmups/{quote(warmup['namespace'], safe='')}/{quote(warmup['name'], safe='')}/{verb}"
     mutation = Mutation(
         kind="Warmup",

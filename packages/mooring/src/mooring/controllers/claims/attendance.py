@@ -39,10 +39,11 @@ class ClientGone(Unavailable):
 
 
 class Caller:
-    """The client of one request: how long it waits, and whether it is still connected."""
+    """The client of one request: how long it waits, who it is, and whether it is still connected."""
 
-    def __init__(self, wait_seconds: float = 0.0) -> None:
+    def __init__(self, wait_seconds: float = 0.0, holder: str = "") -> None:
         self.wait_seconds = wait_seconds
+        self.holder = holder
         self.gone = False
         self._rung: asyncio.Event | None = None
 

@@ -11,6 +11,7 @@ from mooring.controllers.claims.desk import ClaimDesk
 from mooring.controllers.claims.dispatch import Dispatch
 from mooring.controllers.claims.forgotten_sessions import ForgottenSessions
 from mooring.controllers.claims.handover import Handover
+from mooring.controllers.claims.holdings import Holdings
 from mooring.controllers.claims.identity import WorkerIdentity
 from mooring.controllers.claims.mint import Minter
 from mooring.controllers.claims.queue import ClaimQueue
@@ -53,6 +54,7 @@ class ClaimController:
         self.attendance = Attendance(context, Bells(), self.release)
         refusals = Refusals(context.ledger, given.shortage)
         self.desk = ClaimDesk(context, fleet, ready, handover, self.release, refusals, self.attendance)
+        self.holdings = Holdings(context.ledger)
         self.stream = ClaimStream(self.desk, self.attendance)
         self.retirement = Retirement(context, fleet, self.desk)
         self.identity = WorkerIdentity(context, fleet)

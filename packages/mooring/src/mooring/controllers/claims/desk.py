@@ -94,7 +94,7 @@ class ClaimDesk:
         request.check()
         caller = caller or Caller(request.wait)
         pool = self._pool(pool_key)
-        new = self._new_claim(pool, request)
+        new = self._new_claim(pool, request, caller.holder)
         claim = await self._claim_now(pool, new, caller)
         if claim is not None:
             return claim
@@ -251,7 +251,10 @@ class ClaimDesk:
 
     async def look(self, claim_id: str) -> Claim:
         """A claim as its client reads it, which is a sign of life."""
-        claim = await self.find(claim_id)
+        return await self.attend(await self.find(claim_id))
+
+    async def attend(self, claim: Claim) -> Claim:
+        """Its client reads it: a sign of life."""
         if claim.state is ClaimState.QUEUED:
             self._attendance.touch(claim.id)
         return await self._take(claim)
@@ -277,7 +280,7 @@ class ClaimDesk:
         return outcome.require()
 
     async def release(self, claim_id: str, epoch: int, reason: str = "") -> Claim:
-        """Its holder, who alone knows the epoch, gives the worker back. Twice is fine; under an old epoch is not."""
+        """Its holder gives the worker back. Twice is fine; under an old epoch is not."""
         message = clean_reason(reason) or "released by its holder"
         outcome = await self._release.end(claim_id, epoch, EndCause.RELEASED, message)
         if outcome.claim is None:
@@ -309,7 +312,7 @@ class ClaimDesk:
             raise PoolInvalid(f"the spec of {pool_key} is wrong: {pool.problems[0]}", fix="correct the pool")
         return pool
 
-    def _new_claim(self, pool: Pool, request: ClaimRequest) -> NewClaim:
+    def _new_claim(self, pool: Pool, request: ClaimRequest, holder: str) -> NewClaim:
         return NewClaim(
             id=self._entropy.uuid(),
             namespace=pool.namespace,
@@ -322,6 +325,7 @@ class ClaimDesk:
             retryable=request.retryable,
             payload=request.payload,
             detached=request.detached,
+            holder=holder,
         )
 
 

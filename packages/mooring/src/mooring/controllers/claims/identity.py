@@ -1,16 +1,15 @@
 """Which worker is asking: its projected token, reviewed by the API server, leads to a pod, and the pod to a worker."""
 
-import hashlib
 from dataclasses import dataclass
 
 from hawser.reviews import TokenReviewResult
+from hawser.token_reviews import TokenReviews
 from mooring.controllers.fleet import Fleet
 from mooring.engine.context import Context
 from mooring.model.errors import Forbidden, Unauthorized, Unavailable
 from mooring.model.names import DISPATCH_AUDIENCE
 from mooring.model.worker import Worker
 
-REMEMBERED_SECONDS = 30.0
 _POD_NAME = "authentication.kubernetes.io/pod-name"
 _POD_UID = "authentication.kubernetes.io/pod-uid"
 
@@ -25,36 +24,25 @@ class BoundPod:
 
 
 class WorkerIdentity:
-    """Turns tokens into workers. Good tokens are remembered for a short while, by their hash; bad ones never."""
+    """Turns tokens into workers."""
 
     def __init__(self, context: Context, fleet: Fleet) -> None:
-        self._client = context.client
-        self._clock = context.clock
+        self._reviews = TokenReviews(context.client, context.clock, DISPATCH_AUDIENCE)
         self._fleet = fleet
-        self._known: dict[str, tuple[BoundPod, float]] = {}  # in the order of review, the oldest first
 
     async def identify(self, token: str) -> Worker:
         """The worker behind a token. `Unauthorized`: the token is no good; `Forbidden`: it is not a worker's."""
         if not self._fleet.synced:
             raise Unavailable("workers are not known yet: the caches are not synced", fix="ask again in a moment")
-        pod = await self._bound_pod(token)
+        if not token:
+            raise Unauthorized("no token was sent", fix=f"send the projected token of audience {DISPATCH_AUDIENCE}")
+        pod = _read(await self._reviews.review(token))
         worker = self._find(pod) or await self._look_up(pod)
         if worker is None or worker.namespace != pod.namespace or worker.name != pod.name:
             raise Forbidden(
                 f"pod {pod.namespace}/{pod.name} is not a worker", fix="only workers of a WorkerPool are dispatched to"
             )
         return worker
-
-    async def _bound_pod(self, token: str) -> BoundPod:
-        self._forget_old()
-        key = hashlib.sha256(token.encode()).hexdigest()
-        if (known := self._known.get(key)) is not None:
-            return known[0]
-        if not token:
-            raise Unauthorized("no token was sent", fix=f"send the projected token of audience {DISPATCH_AUDIENCE}")
-        pod = _read(await self._client.review_token(token, [DISPATCH_AUDIENCE]))
-        self._known[key] = (pod, self._clock.monotonic() + REMEMBERED_SECONDS)
-        return pod
 
     def _find(self, pod: BoundPod) -> Worker | None:
         for workers in self._fleet.worker_pools.values():
@@ -67,18 +55,9 @@ class WorkerIdentity:
         worker = await self._fleet.look_up(pod.namespace, pod.name)
         return worker if worker is not None and worker.uid == pod.uid else None
 
-    def _forget_old(self) -> None:
-        now = self._clock.monotonic()
-        while self._known:
-            key, (_, until) = next(iter(self._known.items()))
-            if until > now:
-                return
-            del self._known[key]
-
 
 def _read(review: TokenReviewResult) -> BoundPod:
-    # An API server that knows no audiences authenticates every token of its own: the audience must be in its answer.
-    if not review.authenticated or DISPATCH_AUDIENCE not in review.audiences:
+    if not review.authenticated:
         raise Unauthorized(
             f"the token is not valid for {DISPATCH_AUDIENCE}" + (f": {review.error}" if review.error else ""),
             fix=f"mount a projected serviceAccountToken of audience {DISPATCH_AUDIENCE}; read it for every request",

@@ -31,8 +31,10 @@ class PostgresAudit:
 
     async def list(self, which: AuditFilter, *, limit: int = 100, before_sequence: int | None = None) -> AuditPage:
         outcome = which.outcome.value if which.outcome else None
+        within = None if which.within is None else sorted(which.within)
         matching = (
             which.actor, which.action, which.kind, which.namespace, which.name, which.uid, outcome, which.since,
+            within, which.namespaced,
         )  # fmt: skip
         total: int = await self._database.fetch_value(_SQL["count"], *matching)
         rows = await self._database.fetch(_SQL["list"], *matching, before_sequence, limit)

@@ -69,7 +69,15 @@ class PostgresClaims:
         overtake: bool = False,
         private: bool = False,
     ) -> Admission:
-        arguments = (*_request(new, now, owner_limit), overtake, *_slot(where), where.one_owner, private, new.detached)
+        arguments = (
+            *_request(new, now, owner_limit),
+            overtake,
+            *_slot(where),
+            where.one_owner,
+            private,
+            new.detached,
+            new.holder,
+        )
         if owner_limit is None and not where.one_owner:
             return await self._admitted(new, await self._inserting.fetch_row(*arguments))
         locks = _locks(new if owner_limit is not None else None, where)
@@ -84,7 +92,7 @@ class PostgresClaims:
         owner_limit: int | None = None,
         queue_limit: int | None = None,
     ) -> Admission:
-        arguments = (*_request(new, now, owner_limit), wait_until, new.detached, queue_limit)
+        arguments = (*_request(new, now, owner_limit), wait_until, new.detached, queue_limit, new.holder)
         locks = _locks(new) if owner_limit is not None else []
         if queue_limit is not None:
             locks.append((_SQL["lock_queue"], new.namespace, new.pool))
@@ -228,7 +236,8 @@ class PostgresClaims:
 
     async def list(self, which: ClaimFilter, *, limit: int = 100, before_ticket: int | None = None) -> ClaimPage:
         states = None if which.states is None else sorted(which.states)
-        matching = (which.namespace, which.pool, which.owner, states, which.pod_uid)
+        within = None if which.within is None else sorted(which.within)
+        matching = (which.namespace, which.pool, which.owner, states, which.pod_uid, within)
         total: int = await self._database.fetch_value(_SQL["count"], *matching)
         items = self._claims(await self._database.fetch(_SQL["list"], *matching, before_ticket, limit))
         return ClaimPage(items, total, items[-1].ticket if len(items) == limit else None)

@@ -15,6 +15,7 @@ from mooring.ledger.postgres.link import read_link
 from mooring.ledger.postgres.notifications import Notifications
 from mooring.ledger.postgres.replicas import PostgresReplicas
 from mooring.ledger.postgres.revocations import PostgresRevocations
+from mooring.ledger.postgres.sessions import PostgresSessions
 from mooring.ledger.postgres.words import PostgresWords
 from mooring.ledger.queries import load
 from mooring.ledger.records import Channel, Incarnation, Link, Listener, Unlisten
@@ -70,6 +71,7 @@ class PostgresLedger:
         self.invariants = PostgresInvariants(database)
         self.replicas = PostgresReplicas(database)
         self.words = PostgresWords(database)
+        self.sessions = PostgresSessions(database)
         self.meta = PostgresMeta(database, self._keeper)
 
     @classmethod

@@ -1,7 +1,7 @@
 -- fragment: claim
 id, namespace, pool, owner, state, priority, idempotency_key, request_hash, epoch, previous_epoch, pod_name, pod_uid,
 slot, address, protected_until, ticket, retryable, rebinds, attempt, payload, minted, delivered_epoch, ttl_seconds,
-wait_until, created_at, queued_at, claimed_at, running_at, heartbeat_at, ended_at, reason, cause, detached
+wait_until, created_at, queued_at, claimed_at, running_at, heartbeat_at, ended_at, reason, cause, detached, holder
 
 -- fragment: gate
 CASE WHEN $12::bigint IS NULL THEN false ELSE $12 <= (
@@ -44,12 +44,12 @@ WITH gate AS MATERIALIZED (
     INSERT INTO claims (
         id, namespace, pool, owner, priority, idempotency_key, request_hash, retryable, payload, ttl_seconds,
         created_at, claimed_at, heartbeat_at, state, epoch, ticket, attempt,
-        pod_name, pod_uid, slot, address, protected_until, detached
+        pod_name, pod_uid, slot, address, protected_until, detached, holder
     )
     SELECT
         $1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
         $11, $11, $11, 'claimed', nextval('claim_epochs'), nextval('claim_tickets'), 1,
-        $14, $15, $16, $17, $18, $21
+        $14, $15, $16, $17, $18, $21, $22
     FROM turn
     ON CONFLICT DO NOTHING
     RETURNING {claim}
@@ -65,11 +65,11 @@ WITH gate AS MATERIALIZED (
 ), created AS (
     INSERT INTO claims (
         id, namespace, pool, owner, priority, idempotency_key, request_hash, retryable, payload, ttl_seconds,
-        created_at, queued_at, state, epoch, ticket, address, wait_until, detached
+        created_at, queued_at, state, epoch, ticket, address, wait_until, detached, holder
     )
     SELECT
         $1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
-        $11, $11, 'queued', nextval('claim_epochs'), nextval('claim_tickets'), '', $13, $14
+        $11, $11, 'queued', nextval('claim_epochs'), nextval('claim_tickets'), '', $13, $14, $16
     FROM gate WHERE NOT over_limit AND NOT queue_full
     ON CONFLICT DO NOTHING
     RETURNING {claim}
@@ -303,9 +303,10 @@ GROUP BY namespace, pool ORDER BY namespace, pool
 -- fragment: matching
 ($1::text IS NULL OR namespace = $1) AND ($2::text IS NULL OR pool = $2) AND ($3::text IS NULL OR owner = $3)
     AND ($4::text[] IS NULL OR state = ANY($4)) AND ($5::text IS NULL OR pod_uid = $5)
+    AND ($6::text[] IS NULL OR namespace = ANY($6))
 
 -- name: list
-SELECT {claim} FROM claims WHERE {matching} AND ($6::bigint IS NULL OR ticket < $6) ORDER BY ticket DESC LIMIT $7
+SELECT {claim} FROM claims WHERE {matching} AND ($7::bigint IS NULL OR ticket < $7) ORDER BY ticket DESC LIMIT $8
 
 -- name: count
 SELECT count(*) FROM claims WHERE {matching}

@@ -81,5 +81,7 @@ def _matches(record: AuditRecord, which: AuditFilter) -> bool:
         and which.name in (None, entry.subject.name)
         and which.uid in (None, entry.subject.uid)
         and which.outcome in (None, record.outcome)
+        and (which.within is None or entry.subject.namespace in which.within)
+        and (not which.namespaced or entry.subject.namespace != "")
         and (which.since is None or entry.at >= which.since)
     )

@@ -147,5 +147,6 @@ def _matches(claim: Claim, which: ClaimFilter) -> bool:
         and which.pool in (None, claim.pool)
         and which.owner in (None, claim.owner)
         and which.pod_uid in (None, claim.pod_uid)
+        and (which.within is None or claim.namespace in which.within)
         and (which.states is None or claim.state in which.states)
     )

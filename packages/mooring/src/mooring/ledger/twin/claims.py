@@ -281,7 +281,7 @@ def _created(store: MemoryStore, new: NewClaim, now: datetime) -> Claim:
         protected_until=None, ticket=store.draw_ticket(), retryable=new.retryable, rebinds=0,
         payload=as_json(new.payload), delivered_epoch=None, ttl_seconds=new.ttl_seconds, wait_until=None,
         created_at=now, queued_at=None, claimed_at=None, running_at=None, heartbeat_at=None, ended_at=None, reason="",
-        detached=new.detached,
+        detached=new.detached, holder=new.holder,
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from mooring.ledger.twin.invariants import MemoryInvariants
 from mooring.ledger.twin.replicas import MemoryReplicas
 from mooring.ledger.twin.revocations import MemoryRevocations
 from mooring.ledger.twin.session import Session
+from mooring.ledger.twin.sessions import MemorySessions
 from mooring.ledger.twin.store import MemoryStore
 from mooring.ledger.twin.words import MemoryWords
 from mooring.model.seal import SealKey
@@ -71,6 +72,7 @@ class MemoryLedger:
         self.invariants = MemoryInvariants(self._session)
         self.replicas = MemoryReplicas(self._session)
         self.words = MemoryWords(self._session)
+        self.sessions = MemorySessions(self._session)
         self.meta = MemoryMeta(self._session)
         store.subscribe(self._receive)
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import msgspec
 
+from mooring.ledger.page_sessions import PageSession
 from mooring.ledger.records import Channel, Incarnation, InvariantState, Replica, Revocation, Wake
 from mooring.model.audit import AuditRecord
 from mooring.model.claim import Claim
@@ -33,6 +34,7 @@ class MemoryStore:
         self.invariants: dict[str, InvariantState] = {}
         self.replicas: dict[str, Replica] = {}
         self.words: dict[str, tuple[int, datetime]] = {}
+        self.sessions: dict[str, PageSession] = {}
         self.incarnations: list[tuple[Incarnation, int]] = []
         self.seal_key: SealKey | None = None
         self.epoch = 0

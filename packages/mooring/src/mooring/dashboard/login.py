@@ -1,0 +1,82 @@
+"""Log in with a token of any kind, and log out. The browser keeps a random id; the token itself is not kept."""
+
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Request, Response, get, post
+from litestar.enums import RequestEncodingType
+from litestar.params import Body
+from litestar.response import Redirect
+from litestar.types import ControllerRouterHandler
+
+from mooring.api.access.acts import LOGIN
+from mooring.api.access.control import AccessControl
+from mooring.api.access.login_brake import TooManyLogins
+from mooring.api.access.origin import refuse_foreign_origin
+from mooring.api.access.sessions import COOKIE, LIFE
+from mooring.api.limits import address_of
+from mooring.dashboard.responses import page_response
+from mooring.dashboard.views import Selection
+from mooring.model.errors import Unauthorized
+
+
+class LoginForm(msgspec.Struct):
+    """The login form."""
+
+    token: str = ""
+
+
+@get("/login", access=LOGIN, include_in_schema=False, sync_to_thread=False)
+def login_page() -> Response[str]:
+    """The form."""
+    return _form()
+
+
+@post("/login", access=LOGIN, include_in_schema=False)
+async def login(
+    request: Request[Any, Any, Any],
+    access: AccessControl,
+    data: Annotated[LoginForm, Body(media_type=RequestEncodingType.URL_ENCODED)],
+) -> Response[Any]:
+    """Make a session for whom the token stands for. Wrong tokens slow their address down."""
+    refuse_foreign_origin(request)
+    address = address_of(request.scope)
+    try:
+        access.brake.check(address)
+        session_id = await access.authentication.log_in(data.token.strip())
+    except TooManyLogins as slow:
+        response = _form(status=429, problem=f"{slow.message}; {slow.fix}")
+        response.headers["Retry-After"] = str(slow.retry_after_seconds)
+        return response
+    except Unauthorized:
+        access.brake.fail(address)
+        return _form(status=401, problem="That is not a valid token.")
+    access.brake.succeed(address)
+    redirect: Response[Any] = Redirect("/", status_code=303)
+    redirect.set_cookie(
+        COOKIE,
+        session_id,
+        max_age=int(LIFE.total_seconds()),
+        path="/",
+        httponly=True,
+        samesite="strict",
+        secure=request.scope["scheme"] == "https",
+    )
+    return redirect
+
+
+@post("/logout", access=LOGIN, include_in_schema=False)
+async def logout(request: Request[Any, Any, Any], access: AccessControl) -> Response[Any]:
+    """End the session, also for other browsers that have its id."""
+    refuse_foreign_origin(request)
+    await access.authentication.sessions.end(request.cookies.get(COOKIE, ""))
+    redirect: Response[Any] = Redirect("/login", status_code=303)
+    redirect.delete_cookie(COOKIE, path="/")
+    return redirect
+
+
+def _form(*, status: int = 200, problem: str = "") -> Response[str]:
+    return page_response("login.html", status=status, problem=problem, selection=Selection(), here="login")
+
+
+LOGIN_PAGES: list[ControllerRouterHandler] = [login_page, login, logout]

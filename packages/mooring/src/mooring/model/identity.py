@@ -1,0 +1,74 @@
+"""Who a request comes from, as authentication proved it."""
+
+import hashlib
+import re
+from typing import Literal
+
+import msgspec
+
+from mooring.model.names import OWNER_VALUE
+
+Via = Literal["kubernetes", "static", "operator"]
+
+OPERATORS_GROUP = "system:masters"
+"""Kubernetes allows this group everything without asking any authorizer; so does Mooring."""
+
+_ACCOUNT = re.compile(r"system:serviceaccount:([^:]+):([^:]+)")
+_OWN_ACTORS = ("claim/", "invariant/", "replica/", "worker/", "user/")
+_MOST_OWNER = 63
+_HASH_DIGITS = 8
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """A caller. `via` is how it was proven: a Kubernetes token, a named static token, or this machine's own token."""
+
+    user: str
+    groups: tuple[str, ...] = ()
+    uid: str = ""
+    extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    via: Via = "kubernetes"
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether it is allowed everything."""
+        return OPERATORS_GROUP in self.groups
+
+
+OPERATOR = Identity("operator", (OPERATORS_GROUP,), via="operator")
+LOCAL_READER = Identity("local-reader", (OPERATORS_GROUP,), via="operator")
+"""Browsers on this machine that read open pages. It holds no claim, so it reads no payload and no epoch."""
+
+
+def holder_of(identity: Identity) -> str:
+    """How a claim names who made it. The operator's own token is no user of Kubernetes, so it is marked."""
+    return f"{identity.via}/{identity.user}" if identity.via == "operator" else identity.user
+
+
+def holds(identity: Identity, holder: str, owner: str) -> bool:
+    """Whether a claim of this holder is the caller's own.
+
+    A claim from before holders were kept belongs to its owner, or to the operator, whose token made all of them.
+    """
+    if holder:
+        return holder == holder_of(identity)
+    return identity.is_operator or owner == owner_of(identity)
+
+
+def owner_of(identity: Identity) -> str:
+    """The owner of the claims that it makes, which is a label value.
+
+    A ServiceAccount is `namespace.name`. A user name that is no label value gets other characters replaced and its hash
+    appended, so that two users never become one owner.
+    """
+    account = _ACCOUNT.fullmatch(identity.user)
+    name = f"{account[1]}.{account[2]}" if account else identity.user
+    if OWNER_VALUE.fullmatch(name):
+        return name
+    digest = hashlib.sha256(identity.user.encode()).hexdigest()[:_HASH_DIGITS]
+    kept = re.sub(r"[^-A-Za-z0-9_.]", "-", name)[: _MOST_OWNER - _HASH_DIGITS - 1].strip("-_.")
+    return f"{kept}-{digest}" if kept else digest
+
+
+def actor_of(identity: Identity) -> str:
+    """The name in the audit trail. Mooring's own actors are reserved, so a user name that looks like one is marked."""
+    return f"user/{identity.user}" if identity.user.startswith(_OWN_ACTORS) else identity.user

@@ -1,0 +1,5 @@
+"""The world of the scenarios, for tests of access."""
+
+from packages.mooring.tests.scenarios.conftest import world
+
+__all__ = ["world"]

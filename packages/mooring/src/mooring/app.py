@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from hawser.client import KubeClient
 from hawser.clock import Clock, Entropy
-from hawser.reflector import Reflector
+from hawser.follower import Follower
 from mooring import __version__
 from mooring.controllers.activity import PolledActivity
 from mooring.controllers.budgets.controller import BudgetController
@@ -227,7 +227,7 @@ class Mooring:
         return [*found, f"the ledger does not answer: {failure}"] if failure else found
 
     @property
-    def reflectors(self) -> dict[str, Reflector[Any]]:
+    def reflectors(self) -> dict[str, Follower[Any]]:
         """Every cache, by name."""
         found = dict(self.nodes.reflectors)
         for controller in self._controllers:
@@ -267,9 +267,9 @@ class Mooring:
         return self.queries.fleet.invariants() if self.switches.known else ()
 
 
-def _length(reflector: Reflector[Any]) -> float:
+def _length(reflector: Follower[Any]) -> float:
     return float(len(reflector.cache))
 
 
-def _freshness(reflector: Reflector[Any]) -> float:
+def _freshness(reflector: Follower[Any]) -> float:
     return float(reflector.health.fresh)

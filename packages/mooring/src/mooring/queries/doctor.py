@@ -22,7 +22,7 @@ from mooring.model import names
 from mooring.model.doctor_report import Check, CheckStatus, DoctorReport
 from mooring.model.errors import MooringError
 from mooring.model.explanation import Explanation
-from mooring.model.permissions import CLUSTER_RULES, OPTIONAL
+from mooring.model.permissions import CLUSTER_RULES, CLUSTER_SCOPED, OPTIONAL
 from mooring.planning import doctor as judge
 from mooring.planning.actions import WARM_FLOOR
 from mooring.planning.budgets.plan import find_abandoned_budgets
@@ -32,7 +32,7 @@ from mooring.queries.fleet import FleetQueries
 
 if TYPE_CHECKING:
     from hawser.clock import Clock
-    from hawser.reflector import Reflector
+    from hawser.follower import Follower
     from mooring.controllers.pools.informer import PoolInformer
     from mooring.controllers.pools.quarantine import Quarantines
     from mooring.engine.context import Context
@@ -61,7 +61,7 @@ class Examined:
     reading: FleetQueries
     quarantines: Quarantines
     leadership: Leadership
-    reflectors: Callable[[], Mapping[str, Reflector[Any]]]
+    reflectors: Callable[[], Mapping[str, Follower[Any]]]
     explain: Callable[[str, str], Awaitable[Explanation]]  # a pod by namespace and name
 
 
@@ -130,14 +130,17 @@ class Doctor:
         )
 
     async def _permissions(self) -> Iterable[Check]:
-        turn = asyncio.Semaphore(_REVIEWS_AT_ONCE)
+        turn, client = asyncio.Semaphore(_REVIEWS_AT_ONCE), self._examined.context.client
 
         async def ask(group: str, target: str, verb: str) -> judge.Permission:
             plural, _, subresource = target.partition("/")
             resource = Resource(group, "v1", plural, "", True, views.PartialObject)
+            places = (None,) if plural in CLUSTER_SCOPED else client.namespaces or (None,)
             async with turn:
-                answer = await self._examined.context.client.can_i(verb, resource, subresource=subresource)
-            return judge.Permission(group, target, verb, answer.allowed, target in OPTIONAL)
+                answers = [
+                    await client.can_i(verb, resource, namespace=place, subresource=subresource) for place in places
+                ]
+            return judge.Permission(group, target, verb, all(one.allowed for one in answers), target in OPTIONAL)
 
         asked = [
             ask(group, target, verb)

@@ -24,7 +24,7 @@ from mooring.ledger.postgres.database import DatabaseOptions
 from mooring.ledger.postgres.ledger import PostgresLedger
 from mooring.model.errors import Misconfigured
 from mooring.model.timeouts import Timeouts
-from mooring.settings import Settings, load_settings
+from mooring.settings import Settings, load_settings, read_namespaces
 
 
 def run_serve() -> None:
@@ -73,7 +73,7 @@ async def serve(settings: Settings, timeouts: Timeouts) -> None:
 async def _client(stack: AsyncExitStack, settings: Settings, clock: Clock) -> KubeClient:
     connection = await connect(_target(settings), clock)
     stack.push_async_callback(connection.close)
-    return KubeClient(connection)
+    return KubeClient(connection, namespaces=read_namespaces(settings))
 
 
 def _target(settings: Settings) -> Target:

@@ -13,7 +13,7 @@ from mooring.client.errors import Unavailable, Unreachable, read_error
 from mooring.model.errors import InvalidInput, Misconfigured
 
 STATE_FOLDER = Path(".state")
-IN_CLUSTER_URL = "http://mooring.mooring.svc"
+IN_CLUSTER_URL = "https://mooring.mooring.svc"
 ACCOUNT_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 
 

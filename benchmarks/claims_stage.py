@@ -68,8 +68,10 @@ def starting_on(cores: set[int]) -> Iterator[None]:
 
 
 @contextlib.asynccontextmanager
-async def staged(workers: int, raw_pods: int, *, budget: bool, cores: Cores) -> AsyncIterator[Stage]:
-    """The environment with all workers warm, and idle."""
+async def staged(
+    workers: int, raw_pods: int, *, budget: bool, cores: Cores, python: str = sys.executable
+) -> AsyncIterator[Stage]:
+    """The environment with all workers warm, and idle; `python` runs Mooring."""
     entropy = Entropy()
     async with contextlib.AsyncExitStack() as stack:
         root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mooring-bench-")))
@@ -93,7 +95,7 @@ async def staged(workers: int, raw_pods: int, *, budget: bool, cores: Cores) -> 
             names = await _make_raw_pods(client, raw_pods)
             await _make_pool(client, workers, budget)
             with starting_on(cores.mooring):
-                pid = await stack.enter_async_context(_serving(plane.kubeconfig, url, root / "state", port))
+                pid = await stack.enter_async_context(_serving(python, plane.kubeconfig, url, root / "state", port))
             await _until_warm(client, workers)
         await asyncio.sleep(5)
         assert database.pid is not None
@@ -134,7 +136,7 @@ async def _until_warm(client: KubeClient, workers: int) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _serving(kubeconfig: Path, database: str, state: Path, port: int) -> AsyncIterator[int]:
+async def _serving(python: str, kubeconfig: Path, database: str, state: Path, port: int) -> AsyncIterator[int]:
     """Run `mooring serve` in a process; its process id."""
     environment = {
         **os.environ,
@@ -145,7 +147,7 @@ async def _serving(kubeconfig: Path, database: str, state: Path, port: int) -> A
         "MOORING_TOKEN": TOKEN,
         "MOORING_LOG_LEVEL": "error",
     }
-    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "mooring", "serve", env=environment)
+    process = await asyncio.create_subprocess_exec(python, "-m", "mooring", "serve", env=environment)
     try:
         yield process.pid
     finally:

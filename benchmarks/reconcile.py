@@ -19,7 +19,8 @@ from mooring.model.node import Node
 from mooring.model.pool import Pool, PoolSpec
 from mooring.model.worker import Stamp, Worker
 from mooring.planning.placement import Placed
-from mooring.planning.pools.plan import PoolSnapshot, plan_pool
+from mooring.planning.pools.plan import plan_pool
+from mooring.planning.pools.snapshot import PoolSnapshot
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 SIZES = (1_000, 10_000, 50_000)

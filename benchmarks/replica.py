@@ -6,12 +6,13 @@ from mooring.app import Adapters, Mooring, ReplicaOptions, Surroundings
 from mooring.controllers.activity import PolledActivity
 from mooring.controllers.pools.probe import HttpProbe
 from mooring.incidents.documents import StagedDocuments
-from mooring.incidents.fakes import Mint
+from mooring.incidents.fakes import Gateway, Mint
 from mooring.ledger.port import Ledger
+from mooring.planning.destinations import THIS_MACHINE
 
 
 def make_replica(client: KubeClient, ledger: Ledger, clock: Clock, entropy: Entropy) -> Mooring:
     """Not running yet; its `context` is what controllers are made with."""
-    adapters = Adapters(Mint(), PolledActivity(clock), StagedDocuments(), HttpProbe())
+    adapters = Adapters(Mint(), PolledActivity(clock), StagedDocuments(), HttpProbe(THIS_MACHINE), Gateway())
     given = Surroundings(client, ledger, clock, entropy, ReplicaOptions("bench"), adapters)
     return Mooring(given)

@@ -99,25 +99,24 @@ async def use(cluster: Cluster) -> None:
     assert await client.logs(name, "default") == "done\n"
 
 
-def test_a_local_cluster_runs_processes_and_is_reached_through_its_kubeconfig(tmp_path: Path) -> None:
-    async def main() -> None:
-        clock = SystemClock()
-        options = LocalOptions(nodes=plain_nodes(2))
-        async with local_cluster(tmp_path / "state", clock, Entropy(), options) as cluster:
-            assert cluster.kubeconfig
-            assert cluster.kubeconfig.stat().st_mode & 0o777 == 0o600
-            connection = await connect(load_kubeconfig(cluster.kubeconfig).target(), clock)
-            try:
-                listed = await KubeClient(connection).list(NODES)
-                assert [node.metadata.name for node in listed.items] == ["node-1", "node-2"]
-            finally:
-                await connection.close()
-            await use(cluster)
-
-    asyncio.run(main())
+@pytest.mark.realtime
+async def test_a_local_cluster_runs_processes_and_is_reached_through_its_kubeconfig(tmp_path: Path) -> None:
+    clock = SystemClock()
+    options = LocalOptions(nodes=plain_nodes(2))
+    async with local_cluster(tmp_path / "state", clock, Entropy(), options) as cluster:
+        assert cluster.kubeconfig
+        assert cluster.kubeconfig.stat().st_mode & 0o777 == 0o600
+        connection = await connect(load_kubeconfig(cluster.kubeconfig).target(), clock)
+        try:
+            listed = await KubeClient(connection).list(NODES)
+            assert [node.metadata.name for node in listed.items] == ["node-1", "node-2"]
+        finally:
+            await connection.close()
+        await use(cluster)
 
 
-def test_a_process_finds_the_api_and_its_account_as_in_a_cluster(tmp_path: Path) -> None:
+@pytest.mark.realtime
+async def test_a_process_finds_the_api_and_its_account_as_in_a_cluster(tmp_path: Path) -> None:
     """With kubectl, which looks for both by itself."""
     require_kubectl()
 
@@ -146,26 +145,24 @@ def test_a_process_finds_the_api_and_its_account_as_in_a_cluster(tmp_path: Path)
                 await asyncio.sleep(0.1)
             assert 'User "system:serviceaccount:default:default"' in told
 
-    asyncio.run(asyncio.wait_for(main(), 120))
+    await asyncio.wait_for(main(), 120)
 
 
-def test_what_a_local_cluster_held_runs_again_at_the_next_start(tmp_path: Path) -> None:
-    async def first() -> None:
-        options = LocalOptions(nodes=plain_nodes(2))
-        async with local_cluster(tmp_path, SystemClock(), Entropy(), options) as cluster:
-            await cluster.client.create(DEPLOYMENTS, deployment("web", 2, command=["sleep", "1000"]))
-            await until(cluster.client, DEPLOYMENTS, "web", available(2))
-            await cluster.fleet.remove_node("node-2")
-            await cluster.fleet.add_node("node-x")
-
+@pytest.mark.realtime
+async def test_what_a_local_cluster_held_runs_again_at_the_next_start(tmp_path: Path) -> None:
     async def second() -> list[str]:
         options = LocalOptions(nodes=plain_nodes(2))
         async with local_cluster(tmp_path, SystemClock(), Entropy(), options) as cluster:
             await until(cluster.client, DEPLOYMENTS, "web", available(2))
             return sorted(cluster.fleet.node_names)
 
-    asyncio.run(first())
-    assert asyncio.run(second()) == ["node-1", "node-x"], "the nodes it had, not those it was first made with"
+    options = LocalOptions(nodes=plain_nodes(2))
+    async with local_cluster(tmp_path, SystemClock(), Entropy(), options) as cluster:
+        await cluster.client.create(DEPLOYMENTS, deployment("web", 2, command=["sleep", "1000"]))
+        await until(cluster.client, DEPLOYMENTS, "web", available(2))
+        await cluster.fleet.remove_node("node-2")
+        await cluster.fleet.add_node("node-x")
+    assert await second() == ["node-1", "node-x"], "the nodes it had, not those it was first made with"
 
 
 def test_a_folder_has_one_owner_at_a_time(tmp_path: Path) -> None:
@@ -176,30 +173,26 @@ def test_a_folder_has_one_owner_at_a_time(tmp_path: Path) -> None:
         pass
 
 
-def test_a_taken_port_is_told_in_a_line(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with local_cluster(tmp_path / "one", SystemClock(), Entropy(), LocalOptions(nodes={})) as cluster:
-            port = int(cluster.url.rsplit(":", 1)[1])
-            options = LocalOptions(nodes={}, port=port)
-            with pytest.raises(Misconfigured, match=f"cannot listen on 127.0.0.1:{port}"):
-                async with local_cluster(tmp_path / "two", SystemClock(), Entropy(), options):
-                    pytest.fail("two on one port")
-
-    asyncio.run(main())
+@pytest.mark.realtime
+async def test_a_taken_port_is_told_in_a_line(tmp_path: Path) -> None:
+    async with local_cluster(tmp_path / "one", SystemClock(), Entropy(), LocalOptions(nodes={})) as cluster:
+        port = int(cluster.url.rsplit(":", 1)[1])
+        options = LocalOptions(nodes={}, port=port)
+        with pytest.raises(Misconfigured, match=f"cannot listen on 127.0.0.1:{port}"):
+            async with local_cluster(tmp_path / "two", SystemClock(), Entropy(), options):
+                pytest.fail("two on one port")
 
 
+@pytest.mark.realtime
 @pytest.mark.kubernetes
-def test_nodes_join_a_real_control_plane(control_plane: ControlPlane, tmp_path: Path) -> None:
-    async def main() -> None:
-        options = LocalOptions(nodes=plain_nodes(2))
-        async with kubernetes_nodes(control_plane, tmp_path, SystemClock(), Entropy(), options) as cluster:
-            await use(cluster)
-            await cluster.client.delete(DEPLOYMENTS, "web", "default", propagation="Background")
-            await cluster.client.delete(JOBS, "once", "default", propagation="Background")
-            async with asyncio.timeout(PATIENCE_SECONDS):
-                while (await cluster.client.list(PODS, "default")).items:
-                    await asyncio.sleep(0.05)
-            for name in list(cluster.fleet.node_names):
-                await cluster.fleet.remove_node(name)
-
-    asyncio.run(main())
+async def test_nodes_join_a_real_control_plane(control_plane: ControlPlane, tmp_path: Path) -> None:
+    options = LocalOptions(nodes=plain_nodes(2))
+    async with kubernetes_nodes(control_plane, tmp_path, SystemClock(), Entropy(), options) as cluster:
+        await use(cluster)
+        await cluster.client.delete(DEPLOYMENTS, "web", "default", propagation="Background")
+        await cluster.client.delete(JOBS, "once", "default", propagation="Background")
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while (await cluster.client.list(PODS, "default")).items:
+                await asyncio.sleep(0.05)
+        for name in list(cluster.fleet.node_names):
+            await cluster.fleet.remove_node(name)

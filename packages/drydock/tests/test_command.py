@@ -1,6 +1,5 @@
 """The command `drydock`, as a process of its own."""
 
-import asyncio
 import signal
 import subprocess
 import sys
@@ -27,59 +26,50 @@ def start_command(folder: Path, *more: str, command: str = "up") -> subprocess.P
     return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def test_the_command_says_when_it_is_ready_and_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
+async def run_web(folder: Path) -> None:
+    """Make a Deployment whose pod runs."""
+    connection = await connect(load_kubeconfig(folder / "kubeconfig").target(), SystemClock())
+    client = KubeClient(connection)
+    await client.create(DEPLOYMENTS, deployment("web", 1, command=["sleep", "1000"]))
+    await until(client, DEPLOYMENTS, "web", available(1))
+    await connection.close()
+
+
+async def test_the_command_says_when_it_is_ready_and_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
     command = start_command(tmp_path)
     assert command.stdout
     line = command.stdout.readline()
     assert line.startswith("ready: https://127.0.0.1:")
     mark = f"DRYDOCK_SUPERVISOR={tmp_path.resolve() / 'nodes'}".encode()
-
-    async def make() -> None:
-        connection = await connect(load_kubeconfig(tmp_path / "kubeconfig").target(), SystemClock())
-        client = KubeClient(connection)
-        await client.create(DEPLOYMENTS, deployment("web", 1, command=["sleep", "1000"]))
-        await until(client, DEPLOYMENTS, "web", available(1))
-        await connection.close()
-
-    asyncio.run(make())
+    await run_web(tmp_path)
     assert marked(mark)
     command.send_signal(signal.SIGINT)
     _, told = command.communicate(timeout=20)
     assert command.returncode == 0, told
-    deadline = time.monotonic() + 5
-    while marked(mark):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    await_end_of(mark)
 
 
-def test_a_cluster_that_was_killed_leaves_no_process_and_goes_on_with_what_it_held(tmp_path: Path) -> None:
+async def test_a_cluster_that_was_killed_leaves_no_process_and_goes_on_with_what_it_held(tmp_path: Path) -> None:
     command = start_command(tmp_path)
     assert command.stdout
     command.stdout.readline()
     mark = f"DRYDOCK_SUPERVISOR={tmp_path.resolve() / 'nodes'}".encode()
-
-    async def make() -> None:
-        connection = await connect(load_kubeconfig(tmp_path / "kubeconfig").target(), SystemClock())
-        client = KubeClient(connection)
-        await client.create(DEPLOYMENTS, deployment("web", 1, command=["sleep", "1000"]))
-        await until(client, DEPLOYMENTS, "web", available(1))
-        await connection.close()
-
-    asyncio.run(make())
+    await run_web(tmp_path)
     command.kill()
     command.communicate()
+    await_end_of(mark)
+
+    async with local_cluster(tmp_path, SystemClock(), Entropy()) as cluster:
+        [pod] = (await cluster.client.list(PODS, "default")).items
+        await until(cluster.client, PODS, pod.metadata.name, restarted_once)
+        await until(cluster.client, DEPLOYMENTS, "web", available(1))
+
+
+def await_end_of(mark: bytes) -> None:
     deadline = time.monotonic() + 5
     while marked(mark):
         assert time.monotonic() < deadline
         time.sleep(0.02)
-
-    async def again() -> None:
-        async with local_cluster(tmp_path, SystemClock(), Entropy()) as cluster:
-            [pod] = (await cluster.client.list(PODS, "default")).items
-            await until(cluster.client, PODS, pod.metadata.name, restarted_once)
-            await until(cluster.client, DEPLOYMENTS, "web", available(1))
-
-    asyncio.run(again())
 
 
 def marked(mark: bytes) -> list[int]:
@@ -113,19 +103,16 @@ def test_a_command_that_cannot_start_says_why_in_a_line(
 
 
 @pytest.mark.kubernetes
-def test_a_real_control_plane_runs_until_it_is_interrupted(tmp_path: Path) -> None:
+async def test_a_real_control_plane_runs_until_it_is_interrupted(tmp_path: Path) -> None:
     require_kubernetes()
     command = start_command(tmp_path, "--nodes", "2", "--runtime", "simulated", command="kubernetes")
     assert command.stdout
     assert command.stdout.readline().startswith("ready: https://127.0.0.1:")
 
-    async def look() -> None:
-        connection = await connect(load_kubeconfig(tmp_path / "kubeconfig").target(), SystemClock())
-        names = {node.metadata.name for node in (await KubeClient(connection).list(NODES)).items}
-        assert names == {"node-1", "node-2"}
-        await connection.close()
-
-    asyncio.run(look())
+    connection = await connect(load_kubeconfig(tmp_path / "kubeconfig").target(), SystemClock())
+    names = {node.metadata.name for node in (await KubeClient(connection).list(NODES)).items}
+    assert names == {"node-1", "node-2"}
+    await connection.close()
     command.send_signal(signal.SIGTERM)
     _, said = command.communicate(timeout=30)
     assert (command.returncode, "Traceback" in said) == (0, False)

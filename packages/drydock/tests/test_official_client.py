@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from kubernetes import client, config, stream, watch
 
+pytestmark = pytest.mark.realtime
+
 POD = {
     "apiVersion": "v1",
     "kind": "Pod",

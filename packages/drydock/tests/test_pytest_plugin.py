@@ -65,6 +65,7 @@ def run_suite(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
     return pytester.runpytest_subprocess("-q", *arguments, timeout=180)
 
 
+@pytest.mark.realtime
 def test_tests_run_on_the_embedded_cluster(pytester: pytest.Pytester) -> None:
     run_suite(pytester, "-W", "error").assert_outcomes(passed=5)
 

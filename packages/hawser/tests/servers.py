@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ from hawser.http import HttpTransport
 from hawser.tls import ClientCertificate
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-Use = Callable[[HttpTransport], Coroutine[Any, Any, None]]
 
 
 async def echo(request: web.Request) -> web.Response:
@@ -83,15 +82,12 @@ def client_name(request: web.Request) -> str:
     return next((value for part in certificate["subject"] for key, value in part if key == "commonName"), "")
 
 
-def over_http(handler: Handler, use: Use, **options: Any) -> None:
-    """Use a transport to a server of that handler."""
-
-    async def scenario() -> None:
-        async with serving(handler) as address:
-            transport = HttpTransport(address, **options)
-            try:
-                await use(transport)
-            finally:
-                await transport.close()
-
-    asyncio.run(scenario())
+@asynccontextmanager
+async def over_http(handler: Handler, **options: Any) -> AsyncIterator[HttpTransport]:
+    """A transport to a server of that handler."""
+    async with serving(handler) as address:
+        transport = HttpTransport(address, **options)
+        try:
+            yield transport
+        finally:
+            await transport.close()

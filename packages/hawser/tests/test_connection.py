@@ -71,44 +71,40 @@ async def connected(target: Target) -> AsyncIterator[Connection]:
         await connection.close()
 
 
-def test_a_pod_follows_its_rotating_token_and_its_watches_stay_open(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        api = GuardedApi("one")
-        folder = mounted(tmp_path, "one")
-        async with serving(api.answer, tls=server_tls(tmp_path, SERVER)) as address:
-            target = in_cluster_target(environment_of(address), folder)
-            assert target.namespace == "fleet"
-            async with connected(target) as connection:
-                client = KubeClient(connection)
-                async with client.watch(PODS, resource_version="1") as events:
-                    api.change()
-                    assert (await anext(events)).type == "MODIFIED"
-                    api.valid = "two"
-                    (folder / "token").write_text("two")
-                    pods = await asyncio.gather(*[client.get(PODS, "p", "ns") for _ in range(100)])
-                    assert len(pods) == 100
-                    assert api.refused == 100
-                    await client.get(PODS, "p", "ns")
-                    assert api.refused == 100
-                    api.change()
-                    assert (await anext(events)).type == "MODIFIED"
-
-    asyncio.run(scenario())
+@pytest.mark.realtime
+async def test_a_pod_follows_its_rotating_token_and_its_watches_stay_open(tmp_path: Path) -> None:
+    api = GuardedApi("one")
+    folder = mounted(tmp_path, "one")
+    async with serving(api.answer, tls=server_tls(tmp_path, SERVER)) as address:
+        target = in_cluster_target(environment_of(address), folder)
+        assert target.namespace == "fleet"
+        async with connected(target) as connection:
+            client = KubeClient(connection)
+            async with client.watch(PODS, resource_version="1") as events:
+                api.change()
+                assert (await anext(events)).type == "MODIFIED"
+                api.valid = "two"
+                (folder / "token").write_text("two")
+                pods = await asyncio.gather(*[client.get(PODS, "p", "ns") for _ in range(100)])
+                assert len(pods) == 100
+                assert api.refused == 100
+                await client.get(PODS, "p", "ns")
+                assert api.refused == 100
+                api.change()
+                assert (await anext(events)).type == "MODIFIED"
 
 
-def test_a_refused_identity_is_told_after_one_more_try(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        api = GuardedApi("never given out")
-        folder = mounted(tmp_path, "one")
-        async with serving(api.answer, tls=server_tls(tmp_path, SERVER)) as address:
-            connection = await connect(in_cluster_target(environment_of(address), folder), SystemClock())
-            (folder / "token").write_text("two")
-            with pytest.raises(NotAuthorized):
-                await KubeClient(connection).get(PODS, "p", "ns")
-            assert api.refused == 2
-            await connection.close()
-
-    asyncio.run(scenario())
+@pytest.mark.realtime
+async def test_a_refused_identity_is_told_after_one_more_try(tmp_path: Path) -> None:
+    api = GuardedApi("never given out")
+    folder = mounted(tmp_path, "one")
+    async with serving(api.answer, tls=server_tls(tmp_path, SERVER)) as address:
+        connection = await connect(in_cluster_target(environment_of(address), folder), SystemClock())
+        (folder / "token").write_text("two")
+        with pytest.raises(NotAuthorized):
+            await KubeClient(connection).get(PODS, "p", "ns")
+        assert api.refused == 2
+        await connection.close()
 
 
 def test_outside_a_cluster_there_is_none_to_find(tmp_path: Path) -> None:
@@ -130,20 +126,19 @@ def test_an_address_of_version_six_is_bracketed(tmp_path: Path) -> None:
     assert in_cluster_target(environment, mounted(tmp_path, "t")).server == "https://[fd00::1]:443"
 
 
-def test_a_url_and_a_token_are_enough() -> None:
-    async def scenario() -> None:
-        async with serving(GuardedApi("t").answer) as address:
-            target = Target(address, source=FixedCredential(Credential(bearer("t"))))
-            async with connected(target) as connection:
-                assert (await KubeClient(connection).get(PODS, "p", "ns")).metadata.name == "p"
-
-    asyncio.run(scenario())
+@pytest.mark.realtime
+async def test_a_url_and_a_token_are_enough() -> None:
+    async with serving(GuardedApi("t").answer) as address:
+        target = Target(address, source=FixedCredential(Credential(bearer("t"))))
+        async with connected(target) as connection:
+            assert (await KubeClient(connection).get(PODS, "p", "ns")).metadata.name == "p"
 
 
-def test_credentials_that_cannot_be_got_are_heard_of_at_once(tmp_path: Path) -> None:
+@pytest.mark.realtime
+async def test_credentials_that_cannot_be_got_are_heard_of_at_once(tmp_path: Path) -> None:
     target = Target("http://127.0.0.1:9", source=TokenFile(tmp_path / "gone"))
     with pytest.raises(CredentialsFailed):
-        asyncio.run(connect(target, SystemClock()))
+        await connect(target, SystemClock())
 
 
 def kubeconfig(folder: Path, server: str, user: dict[str, object]) -> Path:
@@ -177,50 +172,47 @@ def plugin_user(folder: Path, **status: str) -> dict[str, object]:
     return {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "./login"}}
 
 
-def test_a_plugins_token_is_renewed_once_when_it_is_refused(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        api = GuardedApi("one")
-        async with serving(api.answer, tls=server_tls(tmp_path, SERVER)) as address:
-            path = kubeconfig(tmp_path, address, plugin_user(tmp_path, token="one"))
-            async with connected(load_kubeconfig(path).target()) as connection:
-                client = KubeClient(connection)
-                await client.get(PODS, "p", "ns")
-                api.valid = "two"
-                (tmp_path / "status.json").write_text('{"token": "two"}')
-                await asyncio.gather(*[client.get(PODS, "p", "ns") for _ in range(20)])
-                assert (tmp_path / "calls").read_text() == "xx"
-
-    asyncio.run(scenario())
+@pytest.mark.realtime
+async def test_a_plugins_token_is_renewed_once_when_it_is_refused(tmp_path: Path) -> None:
+    api = GuardedApi("one")
+    async with serving(api.answer, tls=server_tls(tmp_path, SERVER)) as address:
+        path = kubeconfig(tmp_path, address, plugin_user(tmp_path, token="one"))
+        async with connected(load_kubeconfig(path).target()) as connection:
+            client = KubeClient(connection)
+            await client.get(PODS, "p", "ns")
+            api.valid = "two"
+            (tmp_path / "status.json").write_text('{"token": "two"}')
+            await asyncio.gather(*[client.get(PODS, "p", "ns") for _ in range(20)])
+            assert (tmp_path / "calls").read_text() == "xx"
 
 
-def test_a_plugins_certificate_is_shown_and_replaced_when_it_has_expired(tmp_path: Path) -> None:
+@pytest.mark.realtime
+async def test_a_plugins_certificate_is_shown_and_replaced_when_it_has_expired(tmp_path: Path) -> None:
     async def who(request: web.Request) -> web.Response:
         return web.json_response({"metadata": {"name": client_name(request)}})
 
     alice, bob = AUTHORITY.issue("alice"), AUTHORITY.issue("bob")
 
-    async def scenario() -> None:
-        tls = server_tls(tmp_path, SERVER, clients_of=AUTHORITY.pem)
-        async with serving(who, tls=tls) as address:
-            user = plugin_user(
-                tmp_path,
-                clientCertificateData=alice.chain.decode(),
-                clientKeyData=alice.key.decode(),
-                expirationTimestamp="2020-01-01T00:00:00Z",
-            )
-            async with connected(load_kubeconfig(kubeconfig(tmp_path, address, user)).target()) as connection:
-                client = KubeClient(connection)
-                assert (await client.get(PODS, "p", "ns")).metadata.name == "alice"
-                status = {"clientCertificateData": bob.chain.decode(), "clientKeyData": bob.key.decode()}
-                (tmp_path / "status.json").write_text(json.dumps(status))
-                assert (await client.get(PODS, "p", "ns")).metadata.name == "bob"
-                assert (await client.get(PODS, "p", "ns")).metadata.name == "bob"
-                assert (tmp_path / "calls").read_text() == "xxx"
-
-    asyncio.run(scenario())
+    tls = server_tls(tmp_path, SERVER, clients_of=AUTHORITY.pem)
+    async with serving(who, tls=tls) as address:
+        user = plugin_user(
+            tmp_path,
+            clientCertificateData=alice.chain.decode(),
+            clientKeyData=alice.key.decode(),
+            expirationTimestamp="2020-01-01T00:00:00Z",
+        )
+        async with connected(load_kubeconfig(kubeconfig(tmp_path, address, user)).target()) as connection:
+            client = KubeClient(connection)
+            assert (await client.get(PODS, "p", "ns")).metadata.name == "alice"
+            status = {"clientCertificateData": bob.chain.decode(), "clientKeyData": bob.key.decode()}
+            (tmp_path / "status.json").write_text(json.dumps(status))
+            assert (await client.get(PODS, "p", "ns")).metadata.name == "bob"
+            assert (await client.get(PODS, "p", "ns")).metadata.name == "bob"
+            assert (tmp_path / "calls").read_text() == "xxx"
 
 
-def test_a_kubeconfigs_certificate_is_shown(tmp_path: Path) -> None:
+@pytest.mark.realtime
+async def test_a_kubeconfigs_certificate_is_shown(tmp_path: Path) -> None:
     async def who(request: web.Request) -> web.Response:
         return web.json_response({"metadata": {"name": client_name(request)}})
 
@@ -228,11 +220,8 @@ def test_a_kubeconfigs_certificate_is_shown(tmp_path: Path) -> None:
     (tmp_path / "alice.crt").write_bytes(alice.chain)
     (tmp_path / "alice.key").write_bytes(alice.key)
 
-    async def scenario() -> None:
-        tls = server_tls(tmp_path, SERVER, clients_of=AUTHORITY.pem)
-        async with serving(who, tls=tls) as address:
-            user: dict[str, object] = {"client-certificate": "alice.crt", "client-key": "alice.key"}
-            async with connected(load_kubeconfig(kubeconfig(tmp_path, address, user)).target()) as connection:
-                assert (await KubeClient(connection).get(PODS, "p", "ns")).metadata.name == "alice"
-
-    asyncio.run(scenario())
+    tls = server_tls(tmp_path, SERVER, clients_of=AUTHORITY.pem)
+    async with serving(who, tls=tls) as address:
+        user: dict[str, object] = {"client-certificate": "alice.crt", "client-key": "alice.key"}
+        async with connected(load_kubeconfig(kubeconfig(tmp_path, address, user)).target()) as connection:
+            assert (await KubeClient(connection).get(PODS, "p", "ns")).metadata.name == "alice"

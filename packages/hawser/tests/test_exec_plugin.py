@@ -13,6 +13,8 @@ from hawser.errors import CredentialsFailed
 from hawser.exec_plugin import VERSIONS, ExecPlugin
 from hawser.tls import ClientCertificate
 
+pytestmark = pytest.mark.realtime
+
 V1, V1BETA1 = VERSIONS
 
 
@@ -38,8 +40,8 @@ def telling(folder: Path, expression: str) -> str:
     )
 
 
-def told(plugin: ExecPlugin) -> Any:
-    return json.loads(asyncio.run(plugin.load()).authorization.removeprefix("Bearer "))
+async def told(plugin: ExecPlugin) -> Any:
+    return json.loads((await plugin.load()).authorization.removeprefix("Bearer "))
 
 
 def credential(version: str = V1, **status: str) -> dict[str, Any]:
@@ -47,24 +49,24 @@ def credential(version: str = V1, **status: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_token_with_its_end_is_read(tmp_path: Path, version: str) -> None:
+async def test_a_token_with_its_end_is_read(tmp_path: Path, version: str) -> None:
     answer = credential(version, token="t", expirationTimestamp="2026-03-01T12:00:00Z")
-    found = asyncio.run(ExecPlugin(printing(tmp_path, answer), version).load())
+    found = await ExecPlugin(printing(tmp_path, answer), version).load()
     assert found.authorization == "Bearer t"
     assert found.expires_at == datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-def test_a_certificate_is_read(tmp_path: Path) -> None:
+async def test_a_certificate_is_read(tmp_path: Path) -> None:
     answer = credential(clientCertificateData="CHAIN", clientKeyData="KEY")
-    found = asyncio.run(ExecPlugin(printing(tmp_path, answer), V1).load())
+    found = await ExecPlugin(printing(tmp_path, answer), V1).load()
     assert found.certificate == ClientCertificate(b"CHAIN", b"KEY")
     assert found.authorization == ""
 
 
-def test_the_plugin_gets_its_arguments_environment_and_cluster(tmp_path: Path) -> None:
+async def test_the_plugin_gets_its_arguments_environment_and_cluster(tmp_path: Path) -> None:
     command = telling(tmp_path, "[sys.argv[1:], os.environ['OWN'], bool(os.environ['PATH']), sys.stdin.read(), info]")
     plugin = ExecPlugin(command, V1, ("a", "b c"), {"OWN": "value"}, cluster={"server": "https://s"})
-    arguments, own, has_path, stdin, info = told(plugin)
+    arguments, own, has_path, stdin, info = await told(plugin)
     assert arguments == ["a", "b c"]
     assert (own, has_path, stdin) == ("value", True, "")
     assert info == {
@@ -74,8 +76,8 @@ def test_the_plugin_gets_its_arguments_environment_and_cluster(tmp_path: Path) -
     }
 
 
-def test_a_plugin_that_does_not_ask_is_not_told_of_the_cluster(tmp_path: Path) -> None:
-    assert told(ExecPlugin(telling(tmp_path, "info['spec']"), V1)) == {"interactive": False}
+async def test_a_plugin_that_does_not_ask_is_not_told_of_the_cluster(tmp_path: Path) -> None:
+    assert await told(ExecPlugin(telling(tmp_path, "info['spec']"), V1)) == {"interactive": False}
 
 
 @pytest.mark.parametrize(
@@ -90,37 +92,34 @@ def test_a_plugin_that_does_not_ask_is_not_told_of_the_cluster(tmp_path: Path) -
         (credential(token="t", expirationTimestamp="soon"), "no ExecCredential"),
     ],
 )
-def test_a_plugin_that_prints_something_else_is_an_error(tmp_path: Path, answer: Any, complaint: str) -> None:
+async def test_a_plugin_that_prints_something_else_is_an_error(tmp_path: Path, answer: Any, complaint: str) -> None:
     with pytest.raises(CredentialsFailed, match=complaint):
-        asyncio.run(ExecPlugin(printing(tmp_path, answer), V1).load())
+        await ExecPlugin(printing(tmp_path, answer), V1).load()
 
 
-def test_a_plugin_that_fails_is_quoted(tmp_path: Path) -> None:
+async def test_a_plugin_that_fails_is_quoted(tmp_path: Path) -> None:
     plugin = ExecPlugin(script(tmp_path, "import sys; sys.exit('session over: log in again')"), V1, ("login",))
     with pytest.raises(CredentialsFailed, match="code 1: session over: log in again") as caught:
-        asyncio.run(plugin.load())
+        await plugin.load()
     assert "plugin login" in caught.value.fix
 
 
-def test_a_plugin_that_vanished_says_how_to_get_it(tmp_path: Path) -> None:
+async def test_a_plugin_that_vanished_says_how_to_get_it(tmp_path: Path) -> None:
     plugin = ExecPlugin(str(tmp_path / "gone"), V1, install_hint="brew install gone")
     with pytest.raises(CredentialsFailed, match="cannot be started") as caught:
-        asyncio.run(plugin.load())
+        await plugin.load()
     assert caught.value.fix == "brew install gone"
 
 
-def test_a_plugin_that_is_no_longer_waited_for_is_ended(tmp_path: Path) -> None:
+async def test_a_plugin_that_is_no_longer_waited_for_is_ended(tmp_path: Path) -> None:
     mark = tmp_path / "pid"
     text = f"import os, pathlib, time\npathlib.Path({str(mark)!r}).write_text(str(os.getpid()))\ntime.sleep(60)"
 
-    async def give_up() -> None:
-        loading = asyncio.create_task(ExecPlugin(script(tmp_path, text), V1).load())
-        while not mark.exists() or not mark.read_text():
-            await asyncio.sleep(0.01)
-        loading.cancel()
-        async with asyncio.timeout(10):
-            with pytest.raises(asyncio.CancelledError):
-                await loading
-        assert not Path(f"/proc/{mark.read_text()}").exists()
-
-    asyncio.run(give_up())
+    loading = asyncio.create_task(ExecPlugin(script(tmp_path, text), V1).load())
+    while not mark.exists() or not mark.read_text():
+        await asyncio.sleep(0.01)
+    loading.cancel()
+    async with asyncio.timeout(10):
+        with pytest.raises(asyncio.CancelledError):
+            await loading
+    assert not Path(f"/proc/{mark.read_text()}").exists()

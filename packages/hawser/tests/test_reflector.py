@@ -10,10 +10,9 @@ from hawser.client import KubeClient
 from hawser.clock import Entropy
 from hawser.reflector import Pace, Reflector, Scope
 from hawser.resources import PODS
-from packages.hawser.tests.tiny_api import START, World, in_virtual_time
+from packages.hawser.tests.tiny_api import START, World
 
 
-@in_virtual_time
 async def test_it_lists_in_pages_at_the_newest_version_and_watches_from_there() -> None:
     world = World(page_size=2)
     for name in "abcde":
@@ -29,7 +28,6 @@ async def test_it_lists_in_pages_at_the_newest_version_and_watches_from_there() 
         assert world.changes == [("added", name) for name in "abcde"]
 
 
-@in_virtual_time
 async def test_it_is_synced_only_after_the_last_page() -> None:
     world = World(Rule(Refuse(), nth=frozenset({3, 4, 5})), page_size=2)
     for name in "abcde":
@@ -44,14 +42,12 @@ async def test_it_is_synced_only_after_the_last_page() -> None:
         assert world.held == world.true
 
 
-@in_virtual_time
 async def test_an_empty_cluster_is_synced_too() -> None:
     async with World().synced() as world:
         assert world.reflector.synced
         assert world.reflector.cache.values() == ()
 
 
-@in_virtual_time
 async def test_it_follows_the_watch() -> None:
     async with World().synced() as world:
         world.api.put("a")
@@ -65,7 +61,6 @@ async def test_it_follows_the_watch() -> None:
         assert len(world.api.lists) == 1
 
 
-@in_virtual_time
 async def test_a_watch_that_ends_is_resumed_where_it_was_with_random_lengths() -> None:
     async with World().synced() as world:
         for _ in range(30):
@@ -79,7 +74,6 @@ async def test_a_watch_that_ends_is_resumed_where_it_was_with_random_lengths() -
         assert world.reflector.health.last_error == ""
 
 
-@in_virtual_time
 async def test_bookmarks_move_the_place_to_resume_from() -> None:
     async with World(Rule(CutStream(1), nth=frozenset({1}))).synced() as world:
         world.api.bookmark()
@@ -90,7 +84,6 @@ async def test_bookmarks_move_the_place_to_resume_from() -> None:
         assert len(world.api.lists) == 1
 
 
-@in_virtual_time
 async def test_bookmarks_alone_keep_a_watch_alive() -> None:
     async with World().synced() as world:
         for _ in range(20):
@@ -99,7 +92,6 @@ async def test_bookmarks_alone_keep_a_watch_alive() -> None:
         assert world.reflector.health.silences == 0
 
 
-@in_virtual_time
 async def test_watches_that_end_in_good_order_show_that_nothing_was_missed() -> None:
     async with World(pace=Pace(silence_seconds=10, watch_seconds=(4, 8))).synced() as world:
         for _ in range(60):
@@ -108,7 +100,6 @@ async def test_watches_that_end_in_good_order_show_that_nothing_was_missed() -> 
         assert (world.reflector.health.silences, len(world.api.lists)) == (0, 1)
 
 
-@in_virtual_time
 async def test_another_pod_under_the_same_name_is_a_deletion_and_an_addition() -> None:
     async with World().synced() as world:
         world.api.put("a")
@@ -117,7 +108,6 @@ async def test_another_pod_under_the_same_name_is_a_deletion_and_an_addition() -
         assert world.changes == [("added", "a"), ("deleted", "a"), ("added", "a")]
 
 
-@in_virtual_time
 async def test_an_object_that_cannot_be_identified_is_skipped_and_costs_no_other() -> None:
     world = World(Rule(FailStream(1), nth=frozenset({1})))
     world.api.put("a")
@@ -129,7 +119,6 @@ async def test_an_object_that_cannot_be_identified_is_skipped_and_costs_no_other
         assert world.reflector.health.skipped == 1
 
 
-@in_virtual_time
 async def test_while_one_of_a_list_cannot_be_named_what_seems_to_be_missing_is_kept() -> None:
     world = World(Rule(FailStream(0), since_seconds=5, times=1), Rule(Refuse(), watch=True, until_seconds=5))
     world.api.put("a")
@@ -142,7 +131,6 @@ async def test_while_one_of_a_list_cannot_be_named_what_seems_to_be_missing_is_k
         assert set(world.held) == {"a", "b", "c"}
 
 
-@in_virtual_time
 async def test_an_object_with_unreadable_fields_is_held_and_named() -> None:
     world = World()
     world.api.put("good")
@@ -156,7 +144,6 @@ async def test_an_object_with_unreadable_fields_is_held_and_named() -> None:
         assert world.reflector.health.defective == {}
 
 
-@in_virtual_time
 async def test_a_subscriber_that_fails_is_logged_and_stops_nobody() -> None:
     async with World().synced() as world:
         heard: list[str] = []
@@ -175,7 +162,6 @@ async def test_a_subscriber_that_fails_is_logged_and_stops_nobody() -> None:
         assert world.reflector.health.subscriber_failures == 2
 
 
-@in_virtual_time
 async def test_subscribers_find_the_change_in_the_cache_already() -> None:
     async with World(indexes={"node": lambda pod: [pod.spec.node_name]}).synced() as world:
         seen: list[int] = []
@@ -187,7 +173,6 @@ async def test_subscribers_find_the_change_in_the_cache_already() -> None:
         assert seen == [1, 2, 1]
 
 
-@in_virtual_time
 async def test_now_and_then_a_list_finds_what_a_watch_has_lost() -> None:
     async with World().synced() as world:
         world.api.put("a")
@@ -200,7 +185,6 @@ async def test_now_and_then_a_list_finds_what_a_watch_has_lost() -> None:
         assert world.reflector.health.relists >= 1
 
 
-@in_virtual_time
 async def test_raw_objects_can_be_reflected_too() -> None:
     world = World()
     reflector = Reflector(

@@ -28,6 +28,7 @@ from packages.hawser.tests.witness import Witness
 SECONDS = float(os.environ.get("MOORING_CHAOS_SECONDS", "15"))
 OBJECTS = 2000
 CHANGES_PER_SECOND = 200
+LEAST_CHANGES = 300  # on a machine that is busy with other things
 WRITERS = 8
 NAMESPACE = "chaos"
 TOKEN = "chaos-admin"
@@ -119,7 +120,7 @@ async def survive(server: str, trust: Trust, tls: ssl.SSLContext | bool, token: 
     assert running.cancelled()
     assert reflector.health.subscriber_failures == 0, "an object's version went backwards: see the log"
     assert witness.versions == versions(reflector.cache.values())
-    assert load.changes > seconds * CHANGES_PER_SECOND / 4
+    assert load.changes > LEAST_CHANGES
     assert set(proxy.fired) == FAULTS
 
 
@@ -149,24 +150,20 @@ def versions(items: list[ConfigMap] | tuple[ConfigMap, ...]) -> dict[str, str]:
     return {item.metadata.name: item.metadata.resource_version for item in items}
 
 
+@pytest.mark.realtime
 @pytest.mark.slow
-def test_the_cache_survives_a_hostile_network_to_drydock() -> None:
-    async def main() -> None:
-        api = ApiServer(SystemClock(), Entropy(), tokens={TOKEN: ADMIN})
-        async with serve(api) as server:
-            await survive(server, Trust(), True, TOKEN)
-        await api.close()
-
-    asyncio.run(main())
+async def test_the_cache_survives_a_hostile_network_to_drydock() -> None:
+    api = ApiServer(SystemClock(), Entropy(), tokens={TOKEN: ADMIN})
+    async with serve(api) as server:
+        await survive(server, Trust(), True, TOKEN)
+    await api.close()
 
 
+@pytest.mark.realtime
 @pytest.mark.slow
 @pytest.mark.kubernetes
-def test_the_cache_survives_a_hostile_network_to_a_real_control_plane() -> None:
-    async def main() -> None:
-        async with ControlPlane.start(None, clock=SystemClock(), entropy=Entropy()) as plane:
-            tls = ssl.create_default_context(cafile=str(plane.authority))
-            await survive(plane.url, Trust(authority=plane.authority.read_bytes()), tls, plane.token)
-
+async def test_the_cache_survives_a_hostile_network_to_a_real_control_plane() -> None:
     require_kubernetes()
-    asyncio.run(main())
+    async with ControlPlane.start(None, clock=SystemClock(), entropy=Entropy()) as plane:
+        tls = ssl.create_default_context(cafile=str(plane.authority))
+        await survive(plane.url, Trust(authority=plane.authority.read_bytes()), tls, plane.token)

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from drydock import run_virtual
 from drydock.faults import Answer, CutStream, FailStream, Refuse, ReplayOldEvents, Rule, SilenceStream, StaleRead
 from hawser.transport import Request, Response
-from packages.hawser.tests.tiny_api import START, World, in_virtual_time
+from packages.hawser.tests.tiny_api import World
 
 
 async def survives_expiry(world: World) -> None:
@@ -30,12 +29,10 @@ async def survives_expiry(world: World) -> None:
         assert world.reflector.health.relists == 1
 
 
-@in_virtual_time
 async def test_410_as_an_answer_means_list_compare_and_report_what_is_gone() -> None:
     await survives_expiry(World(Rule(CutStream(0, "broken"), times=1), Rule(Refuse(), watch=True, until_seconds=12)))
 
 
-@in_virtual_time
 async def test_410_inside_the_stream_means_the_same() -> None:
     world = World(Rule(Refuse(), watch=True, until_seconds=12), Rule(FailStream(0), since_seconds=12, times=1))
     world.api.forget = lambda: None  # type: ignore[method-assign]
@@ -43,14 +40,12 @@ async def test_410_inside_the_stream_means_the_same() -> None:
     assert world.transport.process.fired["FailStream"] == 1
 
 
-@in_virtual_time
 async def test_410_again_and_again_does_not_become_a_storm_of_lists() -> None:
     async with World(Rule(FailStream(0))).synced() as world:
         await world.clock.sleep(600)
         assert 15 < len(world.api.lists) < 80
 
 
-@in_virtual_time
 async def test_a_page_that_expires_starts_the_list_again_and_nothing_partial_is_seen() -> None:
     world = World(Rule(Answer(410, "Expired"), path="pods", nth=frozenset({2})), page_size=2)
     for name in "abcde":
@@ -60,7 +55,6 @@ async def test_a_page_that_expires_starts_the_list_again_and_nothing_partial_is_
         assert world.held == world.true
 
 
-@in_virtual_time
 async def test_a_silent_watch_is_a_fault_that_is_reported_and_left() -> None:
     async with World(Rule(SilenceStream(1), times=1)).synced() as world:
         world.api.put("heard")
@@ -79,7 +73,6 @@ async def test_a_silent_watch_is_a_fault_that_is_reported_and_left() -> None:
         assert world.reflector.health.fresh
 
 
-@in_virtual_time
 async def test_a_watch_of_a_kind_that_never_changes_is_quiet_and_not_at_fault() -> None:
     """An API server sends no bookmarks for a kind of which it has seen no change."""
     async with World(Rule(SilenceStream())).synced() as world:
@@ -90,7 +83,6 @@ async def test_a_watch_of_a_kind_that_never_changes_is_quiet_and_not_at_fault() 
         assert len(world.api.lists) == 9  # each silence is checked by a list
 
 
-@in_virtual_time
 async def test_a_watch_that_stays_silent_keeps_its_error_and_age_visible() -> None:
     async with World(Rule(SilenceStream())).synced() as world:
         ages = []
@@ -104,7 +96,6 @@ async def test_a_watch_that_stays_silent_keeps_its_error_and_age_visible() -> No
         assert world.reflector.health.silences == 8  # each left after 150 s, without a further wait
 
 
-@in_virtual_time
 async def test_a_watch_that_outlives_its_end_is_left() -> None:
     world = World()
     send = world.api.send
@@ -122,7 +113,6 @@ async def test_a_watch_that_outlives_its_end_is_left() -> None:
         assert world.held == world.true
 
 
-@in_virtual_time
 async def test_a_line_cut_short_reconnects_from_the_last_whole_one() -> None:
     async with World(Rule(CutStream(2, "inside"), times=1)).synced() as world:
         for name in "abcd":
@@ -133,7 +123,6 @@ async def test_a_line_cut_short_reconnects_from_the_last_whole_one() -> None:
         assert dict(world.api.watches[1].query)["resourceVersion"] == "102"
 
 
-@in_virtual_time
 async def test_events_that_come_again_and_late_are_ignored() -> None:
     async with World(Rule(ReplayOldEvents())).synced() as world:
         for round_ in range(20):
@@ -148,7 +137,6 @@ async def test_events_that_come_again_and_late_are_ignored() -> None:
         assert len(world.api.lists) == 1
 
 
-@in_virtual_time
 async def test_a_list_from_a_server_that_lags_deletes_and_sets_back_nothing() -> None:
     rules = (
         Rule(FailStream(2), times=1),
@@ -174,7 +162,6 @@ async def test_a_list_from_a_server_that_lags_deletes_and_sets_back_nothing() ->
         assert world.held == world.true
 
 
-@in_virtual_time
 async def test_pages_of_different_versions_are_no_list() -> None:
     world = World(page_size=2)
     for name in "abcd":
@@ -191,7 +178,6 @@ async def test_pages_of_different_versions_are_no_list() -> None:
         assert world.reflector.health.stale_lists == 1
 
 
-@in_virtual_time
 async def test_a_version_ahead_of_the_server_means_wait_and_list() -> None:
     too_new = Answer(504, "Timeout", retry_after_seconds=1, cause="ResourceVersionTooLarge")
     async with World(Rule(too_new, watch=True, times=2)).synced() as world:
@@ -202,7 +188,6 @@ async def test_a_version_ahead_of_the_server_means_wait_and_list() -> None:
         assert world.held == world.true
 
 
-@in_virtual_time
 async def test_a_version_that_the_server_does_not_understand_means_list() -> None:
     async with World(Rule(Answer(400, "BadRequest"), watch=True, times=1)).synced() as world:
         await world.clock.sleep(10)
@@ -210,24 +195,19 @@ async def test_a_version_that_the_server_does_not_understand_means_list() -> Non
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_the_servers_wish_when_to_come_back_is_kept(status: int) -> None:
-    async def main() -> None:
-        world = World(Rule(Answer(status, retry_after_seconds=20), watch=False, times=2))
-        began = world.clock.monotonic()
-        async with world.synced():
-            assert world.clock.monotonic() - began >= 40
-            assert len(world.transport.calls) == 4
-
-    run_virtual(main, seed=1, start=START)
+async def test_the_servers_wish_when_to_come_back_is_kept(status: int) -> None:
+    world = World(Rule(Answer(status, retry_after_seconds=20), watch=False, times=2))
+    began = world.clock.monotonic()
+    async with world.synced():
+        assert world.clock.monotonic() - began >= 40
+        assert len(world.transport.calls) == 4
 
 
-@in_virtual_time
 async def test_an_absurd_wish_is_not_kept_for_ever() -> None:
     async with World(Rule(Answer(429, retry_after_seconds=10**6), watch=False, times=1)).synced() as world:
         assert world.clock.monotonic() < 100
 
 
-@in_virtual_time
 async def test_failures_back_off_and_success_starts_over() -> None:
     async with World(Rule(Refuse(), until_seconds=600)).running() as world:
         await world.clock.sleep(600)
@@ -239,7 +219,6 @@ async def test_failures_back_off_and_success_starts_over() -> None:
         assert world.reflector._backoff.next_seconds() <= 0.8
 
 
-@in_virtual_time
 async def test_a_server_that_ends_every_watch_at_once_is_not_hammered() -> None:
     async with World(Rule(CutStream(0))).synced() as world:
         await world.clock.sleep(600)
@@ -247,15 +226,12 @@ async def test_a_server_that_ends_every_watch_at_once_is_not_hammered() -> None:
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 500])
-def test_refusals_leave_the_cache_as_it_is(status: int) -> None:
-    async def main() -> None:
-        world = World(Rule(CutStream(0), times=1), Rule(Answer(status), watch=True, times=3))
-        world.api.put("a")
-        async with world.synced():
-            world.api.put("b")
-            await world.clock.sleep(60)
-            assert world.held == world.true
-            assert ("deleted", "a") not in world.changes
-            assert len(world.api.lists) == 1
-
-    run_virtual(main, seed=1, start=START)
+async def test_refusals_leave_the_cache_as_it_is(status: int) -> None:
+    world = World(Rule(CutStream(0), times=1), Rule(Answer(status), watch=True, times=3))
+    world.api.put("a")
+    async with world.synced():
+        world.api.put("b")
+        await world.clock.sleep(60)
+        assert world.held == world.true
+        assert ("deleted", "a") not in world.changes
+        assert len(world.api.lists) == 1

@@ -22,16 +22,15 @@ SERVER = AUTHORITY.issue("server", hosts=("127.0.0.1",))
 TRUST = Trust(authority=AUTHORITY.pem)
 
 
-def test_a_server_of_a_trusted_authority_is_believed(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with serving(echo, tls=server_tls(tmp_path, SERVER)) as address:
-            transport = HttpTransport(address, trust=TRUST)
-            assert (await transport.send(Request("GET", "/x"))).status == 200
-            await transport.close()
-
-    asyncio.run(scenario())
+@pytest.mark.realtime
+async def test_a_server_of_a_trusted_authority_is_believed(tmp_path: Path) -> None:
+    async with serving(echo, tls=server_tls(tmp_path, SERVER)) as address:
+        transport = HttpTransport(address, trust=TRUST)
+        assert (await transport.send(Request("GET", "/x"))).status == 200
+        await transport.close()
 
 
+@pytest.mark.realtime
 @pytest.mark.parametrize(
     "trust",
     [
@@ -40,38 +39,31 @@ def test_a_server_of_a_trusted_authority_is_believed(tmp_path: Path) -> None:
         Trust(authority=AUTHORITY.pem, server_name="another.example.com"),
     ],
 )
-def test_a_server_that_cannot_be_trusted_is_not_spoken_to(tmp_path: Path, trust: Trust) -> None:
-    async def scenario() -> None:
-        async with serving(echo, tls=server_tls(tmp_path, SERVER)) as address:
-            transport = HttpTransport(address, trust=trust)
-            with pytest.raises(ConnectionFailed, match="certificate") as caught:
-                await transport.send(Request("GET", "/x"))
-            assert "certificate authority" in caught.value.fix
-            await transport.close()
-
-    asyncio.run(scenario())
+async def test_a_server_that_cannot_be_trusted_is_not_spoken_to(tmp_path: Path, trust: Trust) -> None:
+    async with serving(echo, tls=server_tls(tmp_path, SERVER)) as address:
+        transport = HttpTransport(address, trust=trust)
+        with pytest.raises(ConnectionFailed, match="certificate") as caught:
+            await transport.send(Request("GET", "/x"))
+        assert "certificate authority" in caught.value.fix
+        await transport.close()
 
 
-def test_the_name_to_expect_can_be_given(tmp_path: Path) -> None:
+@pytest.mark.realtime
+async def test_the_name_to_expect_can_be_given(tmp_path: Path) -> None:
     certificate = AUTHORITY.issue("server", hosts=("kubernetes.default",))
 
-    async def scenario() -> None:
-        async with serving(echo, tls=server_tls(tmp_path, certificate)) as address:
-            transport = HttpTransport(address, trust=Trust(AUTHORITY.pem, server_name="kubernetes.default"))
-            assert (await transport.send(Request("GET", "/x"))).status == 200
-            await transport.close()
-
-    asyncio.run(scenario())
+    async with serving(echo, tls=server_tls(tmp_path, certificate)) as address:
+        transport = HttpTransport(address, trust=Trust(AUTHORITY.pem, server_name="kubernetes.default"))
+        assert (await transport.send(Request("GET", "/x"))).status == 200
+        await transport.close()
 
 
-def test_trust_can_be_waived(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with serving(echo, tls=server_tls(tmp_path, SERVER)) as address:
-            transport = HttpTransport(address, trust=Trust(verify=False))
-            assert (await transport.send(Request("GET", "/x"))).status == 200
-            await transport.close()
-
-    asyncio.run(scenario())
+@pytest.mark.realtime
+async def test_trust_can_be_waived(tmp_path: Path) -> None:
+    async with serving(echo, tls=server_tls(tmp_path, SERVER)) as address:
+        transport = HttpTransport(address, trust=Trust(verify=False))
+        assert (await transport.send(Request("GET", "/x"))).status == 200
+        await transport.close()
 
 
 async def who(request: web.Request) -> web.StreamResponse:
@@ -85,25 +77,23 @@ async def who(request: web.Request) -> web.StreamResponse:
     return response
 
 
-def test_a_new_client_certificate_is_shown_while_open_watches_go_on(tmp_path: Path) -> None:
+@pytest.mark.realtime
+async def test_a_new_client_certificate_is_shown_while_open_watches_go_on(tmp_path: Path) -> None:
     shown: list[ClientCertificate] = [AUTHORITY.issue("alice")]
 
-    async def scenario() -> None:
-        tls = server_tls(tmp_path, SERVER, clients_of=AUTHORITY.pem)
-        async with serving(who, tls=tls) as address:
-            transport = HttpTransport(address, trust=TRUST, certificate=lambda: shown[-1])
-            assert await (await transport.send(Request("GET", "/x"))).read() == b"alice"
-            watch = await transport.send(Request("GET", "/x", (("watch", "1"),)))
-            short_watch = await transport.send(Request("GET", "/x", (("watch", "1"),)))
-            shown.append(AUTHORITY.issue("bob"))
-            assert await (await transport.send(Request("GET", "/x"))).read() == b"bob"
-            await short_watch.close()
-            assert b"".join([chunk async for chunk in watch]) == b"alice\n" * 3
-            await watch.close()
-            assert await (await transport.send(Request("GET", "/x"))).read() == b"bob"
-            await transport.close()
-
-    asyncio.run(scenario())
+    tls = server_tls(tmp_path, SERVER, clients_of=AUTHORITY.pem)
+    async with serving(who, tls=tls) as address:
+        transport = HttpTransport(address, trust=TRUST, certificate=lambda: shown[-1])
+        assert await (await transport.send(Request("GET", "/x"))).read() == b"alice"
+        watch = await transport.send(Request("GET", "/x", (("watch", "1"),)))
+        short_watch = await transport.send(Request("GET", "/x", (("watch", "1"),)))
+        shown.append(AUTHORITY.issue("bob"))
+        assert await (await transport.send(Request("GET", "/x"))).read() == b"bob"
+        await short_watch.close()
+        assert b"".join([chunk async for chunk in watch]) == b"alice\n" * 3
+        await watch.close()
+        assert await (await transport.send(Request("GET", "/x"))).read() == b"bob"
+        await transport.close()
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,12 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from drydock import VirtualLoop, run_virtual
+from drydock import VirtualLoop
 from drydock.faults import FaultyTransport, Plan, Rule
 from hawser.cache import Change
 from hawser.client import KubeClient
@@ -152,11 +152,3 @@ class World:
             await self.reflector.wait_synced()
             await self.clock.sleep(1)
             yield self
-
-
-def in_virtual_time(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
-    def run() -> None:
-        run_virtual(test, seed=1, start=START)
-
-    run.__name__ = test.__name__
-    return run

@@ -1,7 +1,6 @@
 """A whole cluster in virtual time: drydock's API, all controllers, and kubelets whose containers are scripts."""
 
 import asyncio
-import functools
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -18,7 +17,7 @@ from drydock.api.server import ADMIN, ApiServer
 from drydock.faults import FaultyTransport, Plan
 from drydock.runtime.script import SCRIPT_ANNOTATION
 from drydock.runtime.simulated import SimulatedRuntime
-from drydock.virtual.loop import VirtualLoop, run_virtual
+from drydock.virtual.loop import VirtualLoop
 from hawser.client import KubeClient
 from hawser.clock import Entropy
 from hawser.errors import ObjectNotFound
@@ -165,21 +164,6 @@ async def cluster(seed: int = 7, storm: Plan = Plan()) -> AsyncIterator[Cluster]
         yield running
         await running.stop_controllers()
         kubelets.cancel()
-
-
-def in_cluster(test: Callable[[Cluster], Coroutine[Any, Any, None]]) -> Callable[[], None]:
-    """Make a test of a coroutine that is given a running cluster, in virtual time."""
-
-    async def run() -> None:
-        async with cluster() as running:
-            await test(running)
-
-    @functools.wraps(test)
-    def wrapped() -> None:
-        run_virtual(run, seed=1, start=START)
-
-    del wrapped.__wrapped__  # pytest would look for the cluster among its fixtures
-    return wrapped
 
 
 def script(**what: Any) -> Object:

@@ -15,14 +15,13 @@ from drydock.actors.machinery.objects import condition_of
 from drydock.kubernetes.components import PlaneOptions
 from drydock.kubernetes.launcher import ControlPlane
 from drydock.runtime.simulated import SimulatedRuntime
-from drydock.virtual.loop import run_virtual
 from hawser.client import KubeClient
 from hawser.clock import Entropy, SystemClock
 from hawser.connection import connect
 from hawser.errors import ObjectNotFound
 from hawser.kubeconfig import load_kubeconfig
 from hawser.resources import NAMESPACES, NODES, PODS, SERVICEACCOUNTS
-from packages.drydock.tests.actors.cluster import START, Cluster, cluster, in_cluster
+from packages.drydock.tests.actors.cluster import Cluster, cluster
 from packages.drydock.tests.actors.probes import PROBES, Facts, Probed
 from packages.drydock.tests.actors.scheduler.scheduling_cases import CASES, Case
 from packages.drydock.tests.planes import control_plane_in_a_thread
@@ -84,14 +83,15 @@ async def read(client: KubeClient, node: Object) -> Object:
     return await client.get(NODES.raw(), node["metadata"]["name"])
 
 
+@pytest.mark.realtime
 @pytest.mark.kubernetes
-def test_kube_scheduler_says_what_the_table_says(plane: ControlPlane) -> None:
+async def test_kube_scheduler_says_what_the_table_says(plane: ControlPlane) -> None:
     async def ask() -> dict[str, str]:
         async with client_of(plane) as client:
             await default_account(client)
             return {case.name: await sentence(client, SystemClock(), case) for case in CASES}
 
-    assert asyncio.run(ask()) == {case.name: case.message for case in CASES}
+    assert await ask() == {case.name: case.message for case in CASES}
 
 
 async def default_account(client: KubeClient, namespace: str = "default") -> None:
@@ -103,7 +103,6 @@ async def default_account(client: KubeClient, namespace: str = "default") -> Non
             await SystemClock().sleep(0.1)
 
 
-@in_cluster
 async def test_drydocks_scheduler_says_what_the_table_says(world: Cluster) -> None:
     said = {case.name: await sentence(world.client, world.clock, case) for case in CASES}
     assert said == {case.name: case.message for case in CASES}
@@ -141,7 +140,7 @@ def real_facts(plane: ControlPlane) -> dict[str, Facts]:
 @pytest.mark.kubernetes
 @pytest.mark.slow
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.__name__)
-def test_drydock_does_what_kubernetes_does(probe: Any, real_facts: dict[str, Facts]) -> None:
+async def test_drydock_does_what_kubernetes_does(probe: Any, real_facts: dict[str, Facts]) -> None:
     async def tell() -> Facts:
         async with cluster() as world:
             await world.add_nodes("n1", "n2")
@@ -149,4 +148,4 @@ def test_drydock_does_what_kubernetes_does(probe: Any, real_facts: dict[str, Fac
             await world.sleep(1)
             return await probe(Probed(world.client, world.clock, "probe-0", world.fleet))
 
-    assert run_virtual(tell, seed=1, start=START) == real_facts[probe.__name__]
+    assert await tell() == real_facts[probe.__name__]

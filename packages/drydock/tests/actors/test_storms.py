@@ -89,34 +89,28 @@ def writes(world: Cluster) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_after_a_storm_everything_is_as_asked_for_and_then_quiet(seed: int) -> None:
-    async def story() -> None:
-        storm = a_storm()
-        async with cluster(seed, storm) as world:
-            await work(world)
-            await world.sleep(STORM_SECONDS + 240)
-            await check(world)
-            assert all(world.process.fired[one.label] > 0 for one in storm.rules)
-            before = writes(world)
-            await world.sleep(240)
-            assert writes(world) == before
-
-    run_virtual(story, seed=seed, start=START)
+async def test_after_a_storm_everything_is_as_asked_for_and_then_quiet(seed: int) -> None:
+    storm = a_storm()
+    async with cluster(seed, storm) as world:
+        await work(world)
+        await world.sleep(STORM_SECONDS + 240)
+        await check(world)
+        assert all(world.process.fired[one.label] > 0 for one in storm.rules)
+        before = writes(world)
+        await world.sleep(240)
+        assert writes(world) == before
 
 
-def test_an_idle_hour_costs_the_controllers_nothing_but_their_watches() -> None:
-    async def story() -> None:
-        async with cluster() as world:
-            await world.add_nodes("a", "b", "c", "d")
-            await world.create(DEPLOYMENTS, deployment("web", 40))
-            await world.sleep(60)
-            begin = len(world.process.calls)
-            await world.sleep(3600)
-            calls = world.process.calls[begin:]
-            assert not any(call.mutation for call in calls)
-            assert len(calls) < 600  # two dozen watches, each renewed every five to ten minutes, listed once an hour
-
-    run_virtual(story, seed=1, start=START)
+async def test_an_idle_hour_costs_the_controllers_nothing_but_their_watches() -> None:
+    async with cluster() as world:
+        await world.add_nodes("a", "b", "c", "d")
+        await world.create(DEPLOYMENTS, deployment("web", 40))
+        await world.sleep(60)
+        begin = len(world.process.calls)
+        await world.sleep(3600)
+        calls = world.process.calls[begin:]
+        assert not any(call.mutation for call in calls)
+        assert len(calls) < 600  # two dozen watches, each renewed every five to ten minutes, listed once an hour
 
 
 def test_the_same_seed_gives_the_same_trace() -> None:
@@ -131,23 +125,20 @@ def test_the_same_seed_gives_the_same_trace() -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_controllers_that_die_again_and_again_count_every_pod_once(seed: int) -> None:
-    async def story() -> None:
-        async with cluster(seed) as world:
-            await world.add_nodes("a", "b")
-            for number in range(6):
-                body = job(f"j{number}", completions=4, parallelism=2, annotations=script(runSeconds=5))
-                await world.create(JOBS, body)
-            await world.create(DEPLOYMENTS, deployment("web", 5))
-            for _ in range(25):
-                await world.sleep(world.entropy.between(0.1, 4.0))
-                await world.restart_controllers()
-            await world.sleep(120)
-            for number in range(6):
-                found = await world.get(JOBS, f"j{number}")
-                assert condition_is_true(found, "Complete")
-                assert (found["status"]["succeeded"], found["status"].get("failed")) == (4, None)
-                assert len(await world.pods(f"job-name=j{number}")) == 4
-            assert len(await world.pods("app=web")) == 5
-
-    run_virtual(story, seed=seed, start=START)
+async def test_controllers_that_die_again_and_again_count_every_pod_once(seed: int) -> None:
+    async with cluster(seed) as world:
+        await world.add_nodes("a", "b")
+        for number in range(6):
+            body = job(f"j{number}", completions=4, parallelism=2, annotations=script(runSeconds=5))
+            await world.create(JOBS, body)
+        await world.create(DEPLOYMENTS, deployment("web", 5))
+        for _ in range(25):
+            await world.sleep(world.entropy.between(0.1, 4.0))
+            await world.restart_controllers()
+        await world.sleep(120)
+        for number in range(6):
+            found = await world.get(JOBS, f"j{number}")
+            assert condition_is_true(found, "Complete")
+            assert (found["status"]["succeeded"], found["status"].get("failed")) == (4, None)
+            assert len(await world.pods(f"job-name=j{number}")) == 4
+        assert len(await world.pods("app=web")) == 5

@@ -1,7 +1,6 @@
 """Talks to drydock's API server in the same process, the way the tests like it: dicts in, dicts out."""
 
-import functools
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -10,7 +9,7 @@ import msgspec
 
 from drydock.api.access.identity import User
 from drydock.api.server import ADMIN, ApiServer
-from drydock.virtual.loop import VirtualLoop, run_virtual
+from drydock.virtual.loop import VirtualLoop
 from hawser.clock import Entropy
 from hawser.transport import Request, Response
 
@@ -143,13 +142,3 @@ async def all_events(response: Response) -> list[dict[str, Any]]:
 def told(found: list[dict[str, Any]]) -> list[tuple[str, str]]:
     """Events as type and name."""
     return [(event["type"], event["object"]["metadata"].get("name", "")) for event in found]
-
-
-def in_virtual_time(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
-    """Make a test of a coroutine: it runs on a virtual loop, so waiting costs nothing."""
-
-    @functools.wraps(test)
-    def run() -> None:
-        run_virtual(test, seed=1, start=START)
-
-    return run

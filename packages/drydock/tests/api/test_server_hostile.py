@@ -7,17 +7,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from drydock.api.patch.json_patch import copy_json
-from drydock.virtual.loop import run_virtual
 from packages.drydock.tests.api.caller import (
     APPLY,
     CONFIGMAPS,
     JSON_PATCH,
     MERGE,
     PODS,
-    START,
     Answer,
     caller,
-    in_virtual_time,
     pod,
 )
 from packages.drydock.tests.api.custom.test_lifecycle import definition
@@ -110,27 +107,24 @@ TARGETS = [
 ]
 
 
-def send_all(method: str, path: str, type_: str, bodies: list[Any]) -> list[Answer]:
-    async def main() -> list[Answer]:
-        call = caller()
-        await call.configmap("here")
-        await call.pod("here")
-        await call.post("/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "robot"}})
-        template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
-        spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
-        await call.post(DEPLOYMENT.removesuffix("/d"), {"metadata": {"name": "d"}, "spec": spec})
-        answers = [await call(method, path, body, type=type_) for body in bodies]
-        assert (await call.get("/api/v1/namespaces")).status == 200
-        return answers
-
-    return run_virtual(main, seed=1, start=START)
+async def send_all(method: str, path: str, type_: str, bodies: list[Any]) -> list[Answer]:
+    call = caller()
+    await call.configmap("here")
+    await call.pod("here")
+    await call.post("/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "robot"}})
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+    await call.post(DEPLOYMENT.removesuffix("/d"), {"metadata": {"name": "d"}, "spec": spec})
+    answers = [await call(method, path, body, type=type_) for body in bodies]
+    assert (await call.get("/api/v1/namespaces")).status == 200
+    return answers
 
 
 @pytest.mark.parametrize(("method", "path", "type_"), TARGETS)
 @given(bodies=st.lists(values | damaged() | st.sampled_from(WHOLE), min_size=1, max_size=20))
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_any_body_is_answered(method: str, path: str, type_: str, bodies: list[Any]) -> None:
-    for answer in send_all(method, path, type_, bodies):
+async def test_any_body_is_answered(method: str, path: str, type_: str, bodies: list[Any]) -> None:
+    for answer in await send_all(method, path, type_, bodies):
         assert answer.status < 600 and (answer.status < 300 or answer.body["kind"] == "Status")
 
 
@@ -147,17 +141,13 @@ queries = st.lists(
 
 @given(found=st.lists(queries, min_size=1, max_size=20))
 @settings(max_examples=30, deadline=None)
-def test_any_query_is_answered(found: list[list[tuple[str, str]]]) -> None:
-    async def main() -> None:
-        call = caller()
-        for query in found:
-            answer = await call.get(f"{PODS}?" + "&".join(f"{key}={value}" for key, value in query))
-            assert answer.status == 200 or answer.body["kind"] == "Status"
-
-    run_virtual(main, seed=1, start=START)
+async def test_any_query_is_answered(found: list[list[tuple[str, str]]]) -> None:
+    call = caller()
+    for query in found:
+        answer = await call.get(f"{PODS}?" + "&".join(f"{key}={value}" for key, value in query))
+        assert answer.status == 200 or answer.body["kind"] == "Status"
 
 
-@in_virtual_time
 async def test_a_quantity_too_long_to_hold_is_a_bad_request() -> None:
     body = pod("a")
     body["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "9" * 1000}}

@@ -1,8 +1,6 @@
 """A server to meet faults on the way to, and the ways of a test to it."""
 
-from collections.abc import AsyncGenerator, Callable, Coroutine
-from datetime import UTC, datetime
-from typing import Any, TypeVar
+from collections.abc import AsyncGenerator
 
 from drydock.faults import (
     FaultyTransport,
@@ -10,15 +8,9 @@ from drydock.faults import (
     Process,
     Rule,
 )
-from drydock.virtual.loop import VirtualLoop, run_virtual
+from drydock.virtual.loop import VirtualLoop
 from hawser.clock import Entropy
 from hawser.transport import Request, Response
-
-T = TypeVar("T")
-
-
-START = datetime(2026, 3, 1, tzinfo=UTC)
-
 
 PODS = "/api/v1/namespaces/default/pods"
 
@@ -59,10 +51,6 @@ class Server:
         for at, line in self.events:
             await clock.sleep(max(0.0, at - clock.monotonic()))
             yield line
-
-
-def virtually(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    return run_virtual(main, seed=1, start=START)
 
 
 def faulty(server: Server, *rules: Rule, process: Process | None = None) -> FaultyTransport:

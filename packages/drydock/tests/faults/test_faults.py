@@ -28,23 +28,19 @@ from packages.drydock.tests.faults.server import (
     Server,
     faulty,
     now,
-    virtually,
 )
 
 
-def test_without_rules_calls_pass_and_are_recorded() -> None:
-    async def main() -> None:
-        server = Server()
-        transport = faulty(server)
-        assert await (await transport.send(GET)).read() == b"1"
-        assert await (await transport.send(POST)).read() == b"2"
-        assert [(call.index, call.method, call.path, call.effects) for call in transport.calls] == [
-            (0, "GET", PODS + "/a", ()),
-            (1, "POST", PODS, ()),
-        ]
-        assert transport.mutations == 1
-
-    virtually(main)
+async def test_without_rules_calls_pass_and_are_recorded() -> None:
+    server = Server()
+    transport = faulty(server)
+    assert await (await transport.send(GET)).read() == b"1"
+    assert await (await transport.send(POST)).read() == b"2"
+    assert [(call.index, call.method, call.path, call.effects) for call in transport.calls] == [
+        (0, "GET", PODS + "/a", ()),
+        (1, "POST", PODS, ()),
+    ]
+    assert transport.mutations == 1
 
 
 @pytest.mark.parametrize(
@@ -56,131 +52,99 @@ def test_without_rules_calls_pass_and_are_recorded() -> None:
         Request("GET", PODS),
     ],
 )
-def test_questions_and_dry_runs_are_no_mutations(request_: Request) -> None:
-    async def main() -> int:
-        transport = faulty(Server())
-        await transport.send(request_)
-        return transport.mutations
-
-    assert virtually(main) == 0
+async def test_questions_and_dry_runs_are_no_mutations(request_: Request) -> None:
+    transport = faulty(Server())
+    await transport.send(request_)
+    assert transport.mutations == 0
 
 
-def test_a_refused_call_has_no_effect() -> None:
-    async def main() -> None:
-        server = Server()
-        transport = faulty(server, Rule(Refuse(), methods=frozenset({"POST"})))
-        with pytest.raises(ConnectionFailed):
-            await transport.send(POST)
-        assert server.seen == []
-        await transport.send(GET)
-        assert transport.calls[0].effects == ("Refuse",)
-        assert transport.process.fired == {"Refuse": 1}
-
-    virtually(main)
+async def test_a_refused_call_has_no_effect() -> None:
+    server = Server()
+    transport = faulty(server, Rule(Refuse(), methods=frozenset({"POST"})))
+    with pytest.raises(ConnectionFailed):
+        await transport.send(POST)
+    assert server.seen == []
+    await transport.send(GET)
+    assert transport.calls[0].effects == ("Refuse",)
+    assert transport.process.fired == {"Refuse": 1}
 
 
-def test_a_lost_answer_had_its_effect() -> None:
-    async def main() -> None:
-        server = Server()
-        transport = faulty(server, Rule(LoseAnswer()))
-        with pytest.raises(ConnectionFailed, match="lost"):
-            await transport.send(POST)
-        assert server.seen == [POST]
-        assert server.closed == 1
-
-    virtually(main)
+async def test_a_lost_answer_had_its_effect() -> None:
+    server = Server()
+    transport = faulty(server, Rule(LoseAnswer()))
+    with pytest.raises(ConnectionFailed, match="lost"):
+        await transport.send(POST)
+    assert server.seen == [POST]
+    assert server.closed == 1
 
 
 @pytest.mark.parametrize(("after_effect", "carried_out"), [(False, 0), (True, 1)])
-def test_an_error_answer_comes_before_or_after_the_effect(after_effect: bool, carried_out: int) -> None:
-    async def main() -> None:
-        server = Server()
-        answer = Answer(
-            504, "Timeout", retry_after_seconds=7, cause="ResourceVersionTooLarge", after_effect=after_effect
-        )
-        response = await faulty(server, Rule(answer)).send(POST)
-        error = error_from_answer(response.status, response.headers, await response.read())
-        assert type(error).__name__ == "TooNew"
-        assert error.retry_after_seconds == 7
-        assert len(server.seen) == carried_out
-
-    virtually(main)
+async def test_an_error_answer_comes_before_or_after_the_effect(after_effect: bool, carried_out: int) -> None:
+    server = Server()
+    answer = Answer(504, "Timeout", retry_after_seconds=7, cause="ResourceVersionTooLarge", after_effect=after_effect)
+    response = await faulty(server, Rule(answer)).send(POST)
+    error = error_from_answer(response.status, response.headers, await response.read())
+    assert type(error).__name__ == "TooNew"
+    assert error.retry_after_seconds == 7
+    assert len(server.seen) == carried_out
 
 
-def test_a_duplicated_request_arrives_twice_and_the_second_answer_is_seen() -> None:
-    async def main() -> None:
-        server = Server()
-        assert await (await faulty(server, Rule(Duplicate())).send(POST)).read() == b"2"
-
-    virtually(main)
+async def test_a_duplicated_request_arrives_twice_and_the_second_answer_is_seen() -> None:
+    server = Server()
+    assert await (await faulty(server, Rule(Duplicate())).send(POST)).read() == b"2"
 
 
-def test_a_hang_lasts_until_the_requests_own_time_out() -> None:
-    async def main() -> None:
-        server = Server()
-        with pytest.raises(ConnectionFailed, match="no answer"):
-            await faulty(server, Rule(Hang())).send(Request("GET", PODS, timeout_seconds=12))
-        assert now() == 12
-        assert server.seen == []
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(100):
-                await faulty(server, Rule(Hang(after_effect=True))).send(Request("POST", PODS, timeout_seconds=None))
-        assert now() == 112
-        assert len(server.seen) == 1
-
-    virtually(main)
+async def test_a_hang_lasts_until_the_requests_own_time_out() -> None:
+    server = Server()
+    with pytest.raises(ConnectionFailed, match="no answer"):
+        await faulty(server, Rule(Hang())).send(Request("GET", PODS, timeout_seconds=12))
+    assert now() == 12
+    assert server.seen == []
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(100):
+            await faulty(server, Rule(Hang(after_effect=True))).send(Request("POST", PODS, timeout_seconds=None))
+    assert now() == 112
+    assert len(server.seen) == 1
 
 
-def test_delays_add_up_and_go_with_another_fault() -> None:
-    async def main() -> None:
-        transport = faulty(Server(), Rule(Delay(2)), Rule(Refuse()), Rule(Delay(3)))
-        with pytest.raises(ConnectionFailed):
-            await transport.send(GET)
-        assert now() == 5
-
-    virtually(main)
+async def test_delays_add_up_and_go_with_another_fault() -> None:
+    transport = faulty(Server(), Rule(Delay(2)), Rule(Refuse()), Rule(Delay(3)))
+    with pytest.raises(ConnectionFailed):
+        await transport.send(GET)
+    assert now() == 5
 
 
-def test_a_stale_read_repeats_an_answer_that_is_old_enough() -> None:
-    async def main() -> None:
-        transport = faulty(Server(), Rule(StaleRead(age_seconds=10), since_seconds=5))
-        clock = VirtualLoop.running().clock
-        assert await (await transport.send(GET)).read() == b"1"
-        await clock.sleep(8)
-        assert await (await transport.send(GET)).read() == b"2"  # nothing old enough yet
-        await clock.sleep(4)
-        assert await (await transport.send(GET)).read() == b"1"
-        assert await (await transport.send(Request("GET", PODS + "/b"))).read() == b"3"  # another request
-        assert transport.process.fired == {"StaleRead": 1}
-
-    virtually(main)
+async def test_a_stale_read_repeats_an_answer_that_is_old_enough() -> None:
+    transport = faulty(Server(), Rule(StaleRead(age_seconds=10), since_seconds=5))
+    clock = VirtualLoop.running().clock
+    assert await (await transport.send(GET)).read() == b"1"
+    await clock.sleep(8)
+    assert await (await transport.send(GET)).read() == b"2"  # nothing old enough yet
+    await clock.sleep(4)
+    assert await (await transport.send(GET)).read() == b"1"
+    assert await (await transport.send(Request("GET", PODS + "/b"))).read() == b"3"  # another request
+    assert transport.process.fired == {"StaleRead": 1}
 
 
-def test_an_empty_list_keeps_its_version_and_lets_single_objects_and_watches_pass() -> None:
-    async def main() -> None:
-        server = Server()
-        server.body = b'{"kind":"PodList","metadata":{"resourceVersion":"7","continue":"more"},"items":[{}]}'
-        transport = faulty(server, Rule(EmptyList(), resource="pods"))
-        told = msgspec.json.decode(await (await transport.send(Request("GET", PODS))).read())
-        assert told == {"kind": "PodList", "metadata": {"resourceVersion": "7"}, "items": []}
-        assert await (await transport.send(GET)).read() == server.body
-        await (await transport.send(WATCH)).close()
-        assert transport.process.fired == {"EmptyList": 1}
-
-    virtually(main)
+async def test_an_empty_list_keeps_its_version_and_lets_single_objects_and_watches_pass() -> None:
+    server = Server()
+    server.body = b'{"kind":"PodList","metadata":{"resourceVersion":"7","continue":"more"},"items":[{}]}'
+    transport = faulty(server, Rule(EmptyList(), resource="pods"))
+    told = msgspec.json.decode(await (await transport.send(Request("GET", PODS))).read())
+    assert told == {"kind": "PodList", "metadata": {"resourceVersion": "7"}, "items": []}
+    assert await (await transport.send(GET)).read() == server.body
+    await (await transport.send(WATCH)).close()
+    assert transport.process.fired == {"EmptyList": 1}
 
 
-def test_a_clock_that_is_set_jumps_and_measures_on() -> None:
-    async def main() -> None:
-        true = VirtualLoop.running().clock
-        clock = SkewedClock(true)
-        clock.jump(-90)
-        began = clock.monotonic()
-        await clock.sleep(5)
-        assert clock.monotonic() - began == 5
-        assert (true.now() - clock.now()).total_seconds() == 90
-
-    virtually(main)
+async def test_a_clock_that_is_set_jumps_and_measures_on() -> None:
+    true = VirtualLoop.running().clock
+    clock = SkewedClock(true)
+    clock.jump(-90)
+    began = clock.monotonic()
+    await clock.sleep(5)
+    assert clock.monotonic() - began == 5
+    assert (true.now() - clock.now()).total_seconds() == 90
 
 
 @pytest.mark.parametrize(
@@ -199,7 +163,7 @@ def test_a_clock_that_is_set_jumps_and_measures_on() -> None:
         (Rule(DropEvents()), set()),
     ],
 )
-def test_rules_hit_what_they_are_about(rule: Rule, hit: set[str]) -> None:
+async def test_rules_hit_what_they_are_about(rule: Rule, hit: set[str]) -> None:
     requests = {
         "pod": GET,
         "eviction": Request("POST", PODS + "/a/eviction"),
@@ -208,17 +172,14 @@ def test_rules_hit_what_they_are_about(rule: Rule, hit: set[str]) -> None:
         "watch": WATCH,
     }
 
-    async def main() -> set[str]:
-        transport = faulty(Server(), rule)
-        refused = set()
-        for name, request in requests.items():
-            try:
-                await transport.send(request)
-            except ConnectionFailed:
-                refused.add(name)
-        return refused
-
-    assert virtually(main) == hit
+    transport = faulty(Server(), rule)
+    refused = set()
+    for name, request in requests.items():
+        try:
+            await transport.send(request)
+        except ConnectionFailed:
+            refused.add(name)
+    assert refused == hit
 
 
 def test_what_never_happened_is_missing() -> None:
@@ -229,7 +190,7 @@ def test_what_never_happened_is_missing() -> None:
     assert sometimes.counts["Refuse"] == 2
 
 
-def test_the_same_seed_meets_the_same_faults() -> None:
+async def test_the_same_seed_meets_the_same_faults() -> None:
     async def main() -> list[tuple[str, ...]]:
         transport = faulty(Server(), Rule(Duplicate(), probability=0.4), Rule(Delay(1, spread_seconds=2)))
         for _ in range(50):
@@ -237,5 +198,6 @@ def test_the_same_seed_meets_the_same_faults() -> None:
         VirtualLoop.running().trace.record(str(transport.calls))
         return [call.effects for call in transport.calls]
 
-    assert virtually(main) == virtually(main)
-    assert len(set(virtually(main))) == 2
+    first = await main()
+    assert await main() == first
+    assert len(set(first)) == 2

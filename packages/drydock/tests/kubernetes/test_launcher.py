@@ -1,6 +1,5 @@
 """The real control plane: it starts, serves, keeps what it holds, and never outlives whoever started it."""
 
-import asyncio
 import os
 import signal
 import socket
@@ -23,7 +22,7 @@ from hawser.kubeconfig import load_kubeconfig
 from hawser.resources import CONFIGMAPS, SERVICEACCOUNTS
 from packages.drydock.tests.requirements import require_kubernetes
 
-pytestmark = pytest.mark.kubernetes
+pytestmark = [pytest.mark.kubernetes, pytest.mark.realtime]
 
 
 @pytest.fixture(autouse=True)
@@ -38,23 +37,20 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-def test_a_token_for_our_audience_can_be_requested_and_reviewed(control_plane: ControlPlane) -> None:
-    async def main() -> None:
-        connection = await connect(load_kubeconfig(control_plane.kubeconfig).target(), SystemClock())
-        client = KubeClient(connection)
-        body = {
-            "apiVersion": "authentication.k8s.io/v1",
-            "kind": "TokenRequest",
-            "metadata": {"name": "default"},
-            "spec": {"audiences": ["mooring-dispatch"], "expirationSeconds": 600},
-        }
-        answer = await client.create(SERVICEACCOUNTS.raw(), body, "default", subresource="token")
-        review = await client.review_token(answer["status"]["token"], ["mooring-dispatch"])
-        await connection.close()
-        assert review.authenticated
-        assert review.username == "system:serviceaccount:default:default"
-
-    asyncio.run(main())
+async def test_a_token_for_our_audience_can_be_requested_and_reviewed(control_plane: ControlPlane) -> None:
+    connection = await connect(load_kubeconfig(control_plane.kubeconfig).target(), SystemClock())
+    client = KubeClient(connection)
+    body = {
+        "apiVersion": "authentication.k8s.io/v1",
+        "kind": "TokenRequest",
+        "metadata": {"name": "default"},
+        "spec": {"audiences": ["mooring-dispatch"], "expirationSeconds": 600},
+    }
+    answer = await client.create(SERVICEACCOUNTS.raw(), body, "default", subresource="token")
+    review = await client.review_token(answer["status"]["token"], ["mooring-dispatch"])
+    await connection.close()
+    assert review.authenticated
+    assert review.username == "system:serviceaccount:default:default"
 
 
 def test_the_kubeconfig_is_for_its_owner_only_and_complete(control_plane: ControlPlane) -> None:
@@ -81,21 +77,18 @@ asyncio.run(main())
 
 
 @pytest.mark.slow
-def test_what_it_holds_survives_the_kill_of_its_owner_and_its_programs_do_not(tmp_path: Path) -> None:
+async def test_what_it_holds_survives_the_kill_of_its_owner_and_its_programs_do_not(tmp_path: Path) -> None:
     owner = subprocess.Popen([sys.executable, "-c", _OWNER, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert owner.stdout
     pids = [int(word) for word in owner.stdout.readline().split()]
     assert len(pids) == 4
 
-    async def write() -> str:
-        target = load_kubeconfig(tmp_path / "kubeconfig").target()
-        connection = await connect(target, SystemClock())
-        body = {"metadata": {"name": "kept", "namespace": "default"}, "data": {"a": "1"}}
-        await KubeClient(connection).create(CONFIGMAPS, body)
-        await connection.close()
-        return target.server
-
-    server = asyncio.run(write())
+    target = load_kubeconfig(tmp_path / "kubeconfig").target()
+    connection = await connect(target, SystemClock())
+    body = {"metadata": {"name": "kept", "namespace": "default"}, "data": {"a": "1"}}
+    await KubeClient(connection).create(CONFIGMAPS, body)
+    await connection.close()
+    server = target.server
     owner.kill()
     owner.communicate()
     deadline = time.monotonic() + 30
@@ -112,24 +105,23 @@ def test_what_it_holds_survives_the_kill_of_its_owner_and_its_programs_do_not(tm
             await connection.close()
             assert found["data"] == {"a": "1"}
 
-    asyncio.run(read())
+    await read()
 
 
-def test_a_temporary_plane_leaves_no_folder_and_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_temporary_plane_leaves_no_folder_and_no_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
-    async def main() -> list[int]:
-        async with ControlPlane.start(None, clock=SystemClock(), entropy=Entropy()) as plane:
-            assert plane.kubeconfig.is_relative_to(tmp_path)
-            assert 100 < plane.memory_bytes() / 1e6 < 1200
-            return list(plane.pids.values())
-
-    pids = asyncio.run(main())
+    async with ControlPlane.start(None, clock=SystemClock(), entropy=Entropy()) as plane:
+        assert plane.kubeconfig.is_relative_to(tmp_path)
+        assert 100 < plane.memory_bytes() / 1e6 < 1200
+        pids = list(plane.pids.values())
     assert not any(is_alive(pid) for pid in pids)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_program_that_ends_at_start_is_told_with_the_end_of_its_log(
+async def test_a_program_that_ends_at_start_is_told_with_the_end_of_its_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = find_binaries()
@@ -139,15 +131,12 @@ def test_a_program_that_ends_at_start_is_told_with_the_end_of_its_log(
     binaries = Binaries(broken, found.controller_manager, found.scheduler, found.etcd)
     monkeypatch.setattr("drydock.kubernetes.launcher.find_binaries", lambda: binaries)
 
-    async def main() -> None:
+    with pytest.raises(ControlPlaneFailed, match="kube-apiserver ended with code 3:\nthe disk is on fire"):
         async with ControlPlane.start(tmp_path / "state", clock=SystemClock(), entropy=Entropy()):
             pytest.fail("it cannot have started")
 
-    with pytest.raises(ControlPlaneFailed, match="kube-apiserver ended with code 3:\nthe disk is on fire"):
-        asyncio.run(main())
 
-
-def test_a_taken_port_is_told_at_once(tmp_path: Path) -> None:
+async def test_a_taken_port_is_told_at_once(tmp_path: Path) -> None:
     async def main(port: int) -> None:
         options = PlaneOptions(port=port)
         async with ControlPlane.start(tmp_path, clock=SystemClock(), entropy=Entropy(), options=options):
@@ -158,7 +147,7 @@ def test_a_taken_port_is_told_at_once(tmp_path: Path) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(ControlPlaneFailed, match=f"port {port} is taken"):
-            asyncio.run(main(port))
+            await main(port)
 
 
 def test_missing_programs_are_named_with_the_way_to_get_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,14 +18,6 @@ from drydock.processes.supervisor import Attachment, Command, StartFailed, Super
 pytestmark = pytest.mark.realtime
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
-
-
-def supervised(folder: Path, story: Callable[[Supervisor], Awaitable[None]]) -> None:
-    async def main() -> None:
-        async with Supervisor(str(folder)) as supervisor:
-            await story(supervisor)
-
-    asyncio.run(main())
 
 
 def shell(script: str, folder: Path, **more: object) -> Command:
@@ -51,36 +43,30 @@ def wait_until(holds: Callable[[], bool], seconds: float = 5.0) -> None:
         time.sleep(0.02)
 
 
-def test_output_is_kept_with_its_stream_and_the_exit_code_is_told(tmp_path: Path) -> None:
-    async def story(supervisor: Supervisor) -> None:
+async def test_output_is_kept_with_its_stream_and_the_exit_code_is_told(tmp_path: Path) -> None:
+    async with Supervisor(str(tmp_path)) as supervisor:
         process = await supervisor.start(shell("echo out; echo err >&2; exit 5", tmp_path))
         assert await process.wait() == 5
         assert sorted(texts(tmp_path)) == [("stderr", "err"), ("stdout", "out")]
 
-    supervised(tmp_path, story)
 
-
-def test_a_signal_shows_as_a_negative_code(tmp_path: Path) -> None:
-    async def story(supervisor: Supervisor) -> None:
+async def test_a_signal_shows_as_a_negative_code(tmp_path: Path) -> None:
+    async with Supervisor(str(tmp_path)) as supervisor:
         process = await supervisor.start(shell("exec sleep 60", tmp_path))
         process.signal(signal.SIGTERM)
         assert await process.wait() == -signal.SIGTERM
 
-    supervised(tmp_path, story)
-
 
 @pytest.mark.parametrize(("argv", "errno"), [(["no-such-program"], 2), (["/"], 13), (["sh", "nul\0byte"], 22)])
-def test_what_cannot_be_executed_is_told_and_not_started(tmp_path: Path, argv: list[str], errno: int) -> None:
-    async def story(supervisor: Supervisor) -> None:
+async def test_what_cannot_be_executed_is_told_and_not_started(tmp_path: Path, argv: list[str], errno: int) -> None:
+    async with Supervisor(str(tmp_path)) as supervisor:
         with pytest.raises(StartFailed) as failure:
             await supervisor.start(Command(argv, tmp_path / "out.log", env=ENVIRONMENT))
         assert failure.value.detail["errno"] == errno
 
-    supervised(tmp_path, story)
 
-
-def test_a_process_has_only_the_environment_it_was_given(tmp_path: Path) -> None:
-    async def story(supervisor: Supervisor) -> None:
+async def test_a_process_has_only_the_environment_it_was_given(tmp_path: Path) -> None:
+    async with Supervisor(str(tmp_path)) as supervisor:
         os.environ["MOORING_TEST_SECRET"] = "secret"
         try:
             process = await supervisor.start(shell("env", tmp_path))
@@ -90,11 +76,9 @@ def test_a_process_has_only_the_environment_it_was_given(tmp_path: Path) -> None
         names = {text.partition("=")[0] for _, text in texts(tmp_path)}
         assert names <= {"PATH", "PWD", "OLDPWD", "SHLVL", "_", "DRYDOCK_PROCESS", VARIABLE}
 
-    supervised(tmp_path, story)
 
-
-def test_everything_a_process_started_ends_with_it_also_what_left_its_session(tmp_path: Path) -> None:
-    async def story(supervisor: Supervisor) -> None:
+async def test_everything_a_process_started_ends_with_it_also_what_left_its_session(tmp_path: Path) -> None:
+    async with Supervisor(str(tmp_path)) as supervisor:
         script = "sleep 60 & echo $!; setsid sleep 60 & echo $!; sleep 0.2"
         process = await supervisor.start(shell(script, tmp_path))
         await process.wait()
@@ -102,19 +86,15 @@ def test_everything_a_process_started_ends_with_it_also_what_left_its_session(tm
         assert len(pids) == 2
         wait_until(lambda: not any(is_alive(pid) for pid in pids))
 
-    supervised(tmp_path, story)
 
-
-def test_leaving_the_block_ends_everything(tmp_path: Path) -> None:
+async def test_leaving_the_block_ends_everything(tmp_path: Path) -> None:
     pids: list[int] = []
 
-    async def story(supervisor: Supervisor) -> None:
+    async with Supervisor(str(tmp_path)) as supervisor:
         process = await supervisor.start(shell("trap '' TERM; setsid sleep 60 & echo $!; sleep 60", tmp_path))
         while not (tmp_path / "out.log").exists() or not texts(tmp_path):
             await asyncio.sleep(0.02)
         pids.extend([process.pid, int(texts(tmp_path)[0][1])])
-
-    supervised(tmp_path, story)
     assert not any(is_alive(pid) for pid in pids)
 
 
@@ -160,8 +140,8 @@ def test_what_outlives_a_killed_supervisor_is_ended_by_the_next_owner_of_its_mar
     wait_until(lambda: not any(is_alive(pid) for pid in pids))
 
 
-def test_a_supervisor_that_was_killed_is_replaced_at_the_next_start(tmp_path: Path) -> None:
-    async def story(supervisor: Supervisor) -> None:
+async def test_a_supervisor_that_was_killed_is_replaced_at_the_next_start(tmp_path: Path) -> None:
+    async with Supervisor(str(tmp_path)) as supervisor:
         first = await supervisor.start(shell("exec sleep 60", tmp_path))
         os.kill(supervisor.pid, signal.SIGKILL)
         assert await first.wait() == -signal.SIGKILL
@@ -169,16 +149,14 @@ def test_a_supervisor_that_was_killed_is_replaced_at_the_next_start(tmp_path: Pa
         assert await second.wait() == 4
         assert not is_alive(first.pid)
 
-    supervised(tmp_path, story)
 
-
-def test_mounts_are_seen_by_the_process_and_by_nobody_else(tmp_path: Path) -> None:
+async def test_mounts_are_seen_by_the_process_and_by_nobody_else(tmp_path: Path) -> None:
     volume, scratch = tmp_path / "volume", tmp_path / "scratch"
     volume.mkdir()
     scratch.mkdir()
     (volume / "file").write_text("hello")
 
-    async def story(supervisor: Supervisor) -> None:
+    async with Supervisor(str(tmp_path)) as supervisor:
         if not supervisor.mounts:
             pytest.skip("no private mounts for this user")
         mounts = [
@@ -194,8 +172,6 @@ def test_mounts_are_seen_by_the_process_and_by_nobody_else(tmp_path: Path) -> No
         assert await process.wait() == 0
         assert [text for _, text in texts(tmp_path)] == ["hello", "hello", "refused", "host"]
         assert (volume / "new").read_text() == "new\n"
-
-    supervised(tmp_path, story)
     assert not Path("/mooring-test").exists()
     assert not Path("/var/lib/mooring-test").exists()
     assert not Path("/etc/mooring-test").exists()
@@ -205,8 +181,8 @@ def attached(script: str, folder: Path, attachment: Attachment) -> Command:
     return shell(script, folder, attachment=attachment)
 
 
-def test_streams_can_be_handed_over_instead_of_a_log(tmp_path: Path) -> None:
-    async def story(supervisor: Supervisor) -> None:
+async def test_streams_can_be_handed_over_instead_of_a_log(tmp_path: Path) -> None:
+    async with Supervisor(str(tmp_path)) as supervisor:
         (inner_in, ours_in), (ours_out, inner_out), (ours_err, inner_err) = os.pipe(), os.pipe(), os.pipe()
         attachment = Attachment((inner_in, inner_out, inner_err))
         # Without a pipeline, for which the shell itself opens descriptors for a moment.
@@ -224,11 +200,9 @@ def test_streams_can_be_handed_over_instead_of_a_log(tmp_path: Path) -> None:
         os.close(ours_in)
         assert not (tmp_path / "out.log").exists()
 
-    supervised(tmp_path, story)
 
-
-def test_a_terminal_that_is_handed_over_is_the_controlling_one(tmp_path: Path) -> None:
-    async def story(supervisor: Supervisor) -> None:
+async def test_a_terminal_that_is_handed_over_is_the_controlling_one(tmp_path: Path) -> None:
+    async with Supervisor(str(tmp_path)) as supervisor:
         master, slave = os.openpty()
         command = attached(
             "tty; exec 3</dev/tty && echo mine", tmp_path, Attachment((slave, slave, slave), terminal=True)
@@ -244,11 +218,9 @@ def test_a_terminal_that_is_handed_over_is_the_controlling_one(tmp_path: Path) -
         assert name.startswith(b"/dev/pts/") and said == b"mine"
         os.close(master)
 
-    supervised(tmp_path, story)
 
-
-def test_descriptors_of_processes_that_cannot_be_executed_are_let_go(tmp_path: Path) -> None:
-    async def story(supervisor: Supervisor) -> None:
+async def test_descriptors_of_processes_that_cannot_be_executed_are_let_go(tmp_path: Path) -> None:
+    async with Supervisor(str(tmp_path)) as supervisor:
         for _ in range(3):
             ours, inner = os.pipe()
             command = Command(["no-such-program"], tmp_path / "x", attachment=Attachment((inner, inner, inner)))
@@ -257,5 +229,3 @@ def test_descriptors_of_processes_that_cannot_be_executed_are_let_go(tmp_path: P
             os.close(inner)
             assert os.read(ours, 1) == b""  # nobody else holds the other end
             os.close(ours)
-
-    supervised(tmp_path, story)

@@ -166,7 +166,7 @@ def test_a_log_that_grows_too_large_keeps_its_end(tmp_path: Path) -> None:
     assert max(file.stat().st_size for file in tmp_path.iterdir()) <= 10_000
 
 
-def test_following_ends_when_the_container_has_and_nothing_is_missed() -> None:
+async def test_following_ends_when_the_container_has_and_nothing_is_missed() -> None:
     written = ["one"]
     slept: list[float] = []
 
@@ -178,19 +178,16 @@ def test_following_ends_when_the_container_has_and_nothing_is_missed() -> None:
         read=lambda after: (lines(*written)[after:], len(written)), is_over=lambda: len(slept) == 3, sleep=sleep
     )
 
-    async def main() -> bytes:
-        return b"".join([chunk async for chunk in reader.stream(LogRequest(follow=True), NOW)])
+    assert (
+        b"".join([chunk async for chunk in reader.stream(LogRequest(follow=True), NOW)])
+        == b"one\nline 1\nline 2\nline 3\n"
+    )
 
-    assert asyncio.run(main()) == b"one\nline 1\nline 2\nline 3\n"
 
-
-def test_a_limit_in_bytes_is_kept() -> None:
+async def test_a_limit_in_bytes_is_kept() -> None:
     reader = LogReader(read=lambda after: (lines("hello", "world"), 2), is_over=lambda: True, sleep=asyncio.sleep)
 
-    async def main() -> bytes:
-        return b"".join([chunk async for chunk in reader.stream(LogRequest(limit_bytes=7), NOW)])
-
-    assert asyncio.run(main()) == b"hello\nw"
+    assert b"".join([chunk async for chunk in reader.stream(LogRequest(limit_bytes=7), NOW)]) == b"hello\nw"
 
 
 def test_a_log_request_names_what_it_cannot_read() -> None:

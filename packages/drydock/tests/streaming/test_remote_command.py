@@ -20,8 +20,7 @@ from drydock.streaming.remote_command import (
     serve_command,
 )
 from drydock.streaming.spdy_frames import Data, GoAway, Ping, Reset, SynReply
-from drydock.virtual.loop import VirtualLoop, run_virtual
-from packages.drydock.tests.api.caller import START
+from drydock.virtual.loop import VirtualLoop
 from packages.drydock.tests.streaming.memory import MemoryCarrier, SpdyClient
 
 Make = Callable[[Carrier, Idleness, CommandOptions], CommandStreams]
@@ -92,10 +91,6 @@ class Stage:
         return asyncio.create_task(serve_command(self.carrier, streams, start or self.start, clock))
 
 
-def _play(story: Callable[[], Awaitable[None]]) -> None:
-    run_virtual(story, seed=1, start=START)  # type: ignore[arg-type]
-
-
 def _status(data: bytes) -> dict[str, Any]:
     decoded: dict[str, Any] = json.loads(data)
     return decoded
@@ -104,200 +99,165 @@ def _status(data: bytes) -> dict[str, Any]:
 # -- channels of a WebSocket
 
 
-def test_channels_carry_input_output_errors_and_the_exit_code() -> None:
-    async def story() -> None:
-        stage = Stage(CommandChannels, ALL)
-        serving = stage.serve()
-        assert await stage.carrier.receive() == b"\x01"  # the server is there
-        stage.carrier.send(b"\x00typed")
-        stage.carrier.send(b"\xff\x00")
-        await stage.execution.input_closed.wait()
-        assert stage.execution.taken == [b"typed"]
-        await stage.execution.output.put(b"out")
-        assert await stage.carrier.receive() == b"\x01out"
-        await stage.execution.error.put(b"err")
-        assert await stage.carrier.receive() == b"\x02err"
-        stage.execution.exit(5)
-        last = await stage.carrier.receive()
-        assert last[0] == 3
-        status = _status(last[1:])
-        assert (status["status"], status["reason"]) == ("Failure", "NonZeroExitCode")
-        assert status["details"]["causes"] == [{"reason": "ExitCode", "message": "5"}]
-        await serving
-        assert stage.execution.ended
-
-    _play(story)
+async def test_channels_carry_input_output_errors_and_the_exit_code() -> None:
+    stage = Stage(CommandChannels, ALL)
+    serving = stage.serve()
+    assert await stage.carrier.receive() == b"\x01"  # the server is there
+    stage.carrier.send(b"\x00typed")
+    stage.carrier.send(b"\xff\x00")
+    await stage.execution.input_closed.wait()
+    assert stage.execution.taken == [b"typed"]
+    await stage.execution.output.put(b"out")
+    assert await stage.carrier.receive() == b"\x01out"
+    await stage.execution.error.put(b"err")
+    assert await stage.carrier.receive() == b"\x02err"
+    stage.execution.exit(5)
+    last = await stage.carrier.receive()
+    assert last[0] == 3
+    status = _status(last[1:])
+    assert (status["status"], status["reason"]) == ("Failure", "NonZeroExitCode")
+    assert status["details"]["causes"] == [{"reason": "ExitCode", "message": "5"}]
+    await serving
+    assert stage.execution.ended
 
 
-def test_a_command_that_succeeds_says_so_after_its_last_output() -> None:
-    async def story() -> None:
-        stage = Stage(CommandChannels, CommandOptions(stdout=True))
-        serving = stage.serve()
-        assert await stage.carrier.receive() == b"\x01"
-        await stage.execution.output.put(b"last")
-        stage.execution.exit(0)
-        assert await stage.carrier.receive() == b"\x01last"
-        assert _status((await stage.carrier.receive())[1:])["status"] == "Success"
-        await serving
-        assert stage.execution.input_closed.is_set()  # no input was asked for
-
-    _play(story)
+async def test_a_command_that_succeeds_says_so_after_its_last_output() -> None:
+    stage = Stage(CommandChannels, CommandOptions(stdout=True))
+    serving = stage.serve()
+    assert await stage.carrier.receive() == b"\x01"
+    await stage.execution.output.put(b"last")
+    stage.execution.exit(0)
+    assert await stage.carrier.receive() == b"\x01last"
+    assert _status((await stage.carrier.receive())[1:])["status"] == "Success"
+    await serving
+    assert stage.execution.input_closed.is_set()  # no input was asked for
 
 
-def test_what_was_not_asked_for_is_not_sent() -> None:
-    async def story() -> None:
-        stage = Stage(CommandChannels, CommandOptions(stderr=True))
-        stage.serve()
-        assert await stage.carrier.receive() == b"\x02"
-        await stage.execution.output.put(b"out")
-        stage.carrier.send(b"\x00typed")
-        await stage.execution.error.put(b"err")
-        assert await stage.carrier.receive() == b"\x02err"
-        assert stage.execution.taken == []
-        stage.carrier.vanish()
-
-    _play(story)
+async def test_what_was_not_asked_for_is_not_sent() -> None:
+    stage = Stage(CommandChannels, CommandOptions(stderr=True))
+    stage.serve()
+    assert await stage.carrier.receive() == b"\x02"
+    await stage.execution.output.put(b"out")
+    stage.carrier.send(b"\x00typed")
+    await stage.execution.error.put(b"err")
+    assert await stage.carrier.receive() == b"\x02err"
+    assert stage.execution.taken == []
+    stage.carrier.vanish()
 
 
-def test_a_terminal_follows_its_window() -> None:
-    async def story() -> None:
-        stage = Stage(CommandChannels, TERMINAL)
-        serving = stage.serve()
-        await stage.carrier.receive()
-        stage.carrier.send(b'\x04{"Width":80,"Hei')
-        stage.carrier.send(b'\x04ght":24}\n{"Width":0,"Height":0}["x"]{"Width":100,"Height":30}')
-        stage.carrier.send(b"\x00x")
-        while not stage.execution.taken or len(stage.execution.sizes) < 2:
-            await asyncio.sleep(0)
-        assert stage.execution.sizes == [TerminalSize(80, 24), TerminalSize(100, 30)]
-        stage.carrier.vanish()
-        await serving
-
-    _play(story)
+async def test_a_terminal_follows_its_window() -> None:
+    stage = Stage(CommandChannels, TERMINAL)
+    serving = stage.serve()
+    await stage.carrier.receive()
+    stage.carrier.send(b'\x04{"Width":80,"Hei')
+    stage.carrier.send(b'\x04ght":24}\n{"Width":0,"Height":0}["x"]{"Width":100,"Height":30}')
+    stage.carrier.send(b"\x00x")
+    while not stage.execution.taken or len(stage.execution.sizes) < 2:
+        await asyncio.sleep(0)
+    assert stage.execution.sizes == [TerminalSize(80, 24), TerminalSize(100, 30)]
+    stage.carrier.vanish()
+    await serving
 
 
-def test_a_command_that_cannot_be_started_is_told_as_an_internal_error() -> None:
-    async def story() -> None:
-        stage = Stage(CommandChannels, ALL)
-        serving = stage.serve(stage.fail)
-        await stage.carrier.receive()
-        status = _status((await stage.carrier.receive())[1:])
-        assert (status["code"], status["reason"]) == (500, "InternalError")
-        assert status["message"].endswith("error executing command in container: no such program")
-        await serving
-
-    _play(story)
+async def test_a_command_that_cannot_be_started_is_told_as_an_internal_error() -> None:
+    stage = Stage(CommandChannels, ALL)
+    serving = stage.serve(stage.fail)
+    await stage.carrier.receive()
+    status = _status((await stage.carrier.receive())[1:])
+    assert (status["code"], status["reason"]) == (500, "InternalError")
+    assert status["message"].endswith("error executing command in container: no such program")
+    await serving
 
 
 @pytest.mark.parametrize("make", [CommandChannels, CommandSpdy])
-def test_a_client_that_vanishes_ends_the_command(make: Make) -> None:
-    async def story() -> None:
-        stage = Stage(make, CommandOptions(stdout=True))
-        serving = stage.serve()
-        if make is CommandSpdy:
-            stage.spdy.open(streamtype="error")
-            stage.spdy.open(streamtype="stdout")
-        while not stage.started:
-            await asyncio.sleep(0.01)
-        stage.carrier.vanish()
-        await serving
-        assert stage.execution.ended
-
-    _play(story)
+async def test_a_client_that_vanishes_ends_the_command(make: Make) -> None:
+    stage = Stage(make, CommandOptions(stdout=True))
+    serving = stage.serve()
+    if make is CommandSpdy:
+        stage.spdy.open(streamtype="error")
+        stage.spdy.open(streamtype="stdout")
+    while not stage.started:
+        await asyncio.sleep(0.01)
+    stage.carrier.vanish()
+    await serving
+    assert stage.execution.ended
 
 
-def test_a_silent_conversation_ends_after_four_hours() -> None:
-    async def story() -> None:
-        loop = VirtualLoop.running()
-        stage = Stage(CommandChannels, ALL)
-        begin = loop.clock.monotonic()
-        serving = stage.serve()
-        await asyncio.sleep(IDLE_SECONDS - 60)
-        stage.carrier.send(b"\x00x")  # a sign of life
-        await asyncio.sleep(IDLE_SECONDS - 60)
-        assert not serving.done()
-        await serving
-        assert loop.clock.monotonic() - begin == pytest.approx(2 * IDLE_SECONDS - 60, abs=1)
-        assert stage.execution.ended
-
-    _play(story)
+async def test_a_silent_conversation_ends_after_four_hours() -> None:
+    loop = VirtualLoop.running()
+    stage = Stage(CommandChannels, ALL)
+    begin = loop.clock.monotonic()
+    serving = stage.serve()
+    await asyncio.sleep(IDLE_SECONDS - 60)
+    stage.carrier.send(b"\x00x")  # a sign of life
+    await asyncio.sleep(IDLE_SECONDS - 60)
+    assert not serving.done()
+    await serving
+    assert loop.clock.monotonic() - begin == pytest.approx(2 * IDLE_SECONDS - 60, abs=1)
+    assert stage.execution.ended
 
 
 # -- streams of SPDY
 
 
-def test_spdy_carries_the_same() -> None:
-    async def story() -> None:
-        stage = Stage(CommandSpdy, ALL)
-        serving = stage.serve()
-        error, stdin, stdout, stderr = (
-            stage.spdy.open(streamtype=name) for name in ("error", "stdin", "stdout", "stderr")
-        )
-        for stream in (error, stdin, stdout, stderr):
-            assert await stage.spdy.frame() == SynReply(stream, {})
-        stage.spdy.write(stdin, b"typed", fin=True)
-        await stage.execution.input_closed.wait()
-        assert stage.execution.taken == [b"typed"]
-        await stage.execution.output.put(b"out")
-        assert await stage.spdy.frame() == Data(stdout, b"out")
-        await stage.execution.error.put(b"err")
-        assert await stage.spdy.frame() == Data(stderr, b"err")
-        stage.execution.exit(3)
+async def test_spdy_carries_the_same() -> None:
+    stage = Stage(CommandSpdy, ALL)
+    serving = stage.serve()
+    error, stdin, stdout, stderr = (stage.spdy.open(streamtype=name) for name in ("error", "stdin", "stdout", "stderr"))
+    for stream in (error, stdin, stdout, stderr):
+        assert await stage.spdy.frame() == SynReply(stream, {})
+    stage.spdy.write(stdin, b"typed", fin=True)
+    await stage.execution.input_closed.wait()
+    assert stage.execution.taken == [b"typed"]
+    await stage.execution.output.put(b"out")
+    assert await stage.spdy.frame() == Data(stdout, b"out")
+    await stage.execution.error.put(b"err")
+    assert await stage.spdy.frame() == Data(stderr, b"err")
+    stage.execution.exit(3)
+    frame = await stage.spdy.frame()
+    assert isinstance(frame, Data) and frame.stream == error
+    assert _status(frame.payload)["details"]["causes"][0]["message"] == "3"
+    rest = await stage.spdy.until(GoAway(stderr))
+    assert {frame.stream for frame in rest if isinstance(frame, Data) and frame.fin} == {
+        error,
+        stdin,
+        stdout,
+        stderr,
+    }
+    await serving
+
+
+async def test_nothing_is_started_before_all_streams_are_there() -> None:
+    stage = Stage(CommandSpdy, CommandOptions(stdout=True))
+    serving = stage.serve()
+    stage.spdy.open(streamtype="error")
+    await asyncio.sleep(29)
+    assert not stage.started
+    with pytest.raises(ConnectionError, match="stdout"):
+        await serving
+    assert not stage.started
+
+
+async def test_a_stream_that_was_not_asked_for_is_refused() -> None:
+    stage = Stage(CommandSpdy, CommandOptions(stdout=True))
+    serving = stage.serve()
+    for name in ("stdin", "nonsense"):
+        stream = stage.spdy.open(streamtype=name)
         frame = await stage.spdy.frame()
-        assert isinstance(frame, Data) and frame.stream == error
-        assert _status(frame.payload)["details"]["causes"][0]["message"] == "3"
-        rest = await stage.spdy.until(GoAway(stderr))
-        assert {frame.stream for frame in rest if isinstance(frame, Data) and frame.fin} == {
-            error,
-            stdin,
-            stdout,
-            stderr,
-        }
-        await serving
-
-    _play(story)
+        assert isinstance(frame, Reset) and frame.stream == stream
+    stage.carrier.vanish()
+    await serving
 
 
-def test_nothing_is_started_before_all_streams_are_there() -> None:
-    async def story() -> None:
-        stage = Stage(CommandSpdy, CommandOptions(stdout=True))
-        serving = stage.serve()
-        stage.spdy.open(streamtype="error")
-        await asyncio.sleep(29)
-        assert not stage.started
-        with pytest.raises(ConnectionError, match="stdout"):
-            await serving
-        assert not stage.started
-
-    _play(story)
-
-
-def test_a_stream_that_was_not_asked_for_is_refused() -> None:
-    async def story() -> None:
-        stage = Stage(CommandSpdy, CommandOptions(stdout=True))
-        serving = stage.serve()
-        for name in ("stdin", "nonsense"):
-            stream = stage.spdy.open(streamtype=name)
-            frame = await stage.spdy.frame()
-            assert isinstance(frame, Reset) and frame.stream == stream
-        stage.carrier.vanish()
-        await serving
-
-    _play(story)
-
-
-def test_pings_do_not_keep_a_silent_conversation() -> None:
-    async def story() -> None:
-        loop = VirtualLoop.running()
-        stage = Stage(CommandSpdy, CommandOptions(stdout=True))
-        begin = loop.clock.monotonic()
-        serving = stage.serve()
-        stage.spdy.open(streamtype="error")
-        stage.spdy.open(streamtype="stdout")
-        while not serving.done():
-            stage.spdy.send(Ping(1))
-            await asyncio.sleep(60)
-        assert loop.clock.monotonic() - begin == pytest.approx(IDLE_SECONDS, abs=61)
-        assert stage.execution.ended
-
-    _play(story)
+async def test_pings_do_not_keep_a_silent_conversation() -> None:
+    loop = VirtualLoop.running()
+    stage = Stage(CommandSpdy, CommandOptions(stdout=True))
+    begin = loop.clock.monotonic()
+    serving = stage.serve()
+    stage.spdy.open(streamtype="error")
+    stage.spdy.open(streamtype="stdout")
+    while not serving.done():
+        stage.spdy.send(Ping(1))
+        await asyncio.sleep(60)
+    assert loop.clock.monotonic() - begin == pytest.approx(IDLE_SECONDS, abs=61)
+    assert stage.execution.ended

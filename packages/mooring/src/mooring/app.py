@@ -24,6 +24,7 @@ from mooring.controllers.polls import Polls
 from mooring.controllers.pools.controller import PoolController
 from mooring.controllers.pools.controller import Surroundings as PoolSurroundings
 from mooring.controllers.pools.health import HealthChecks
+from mooring.controllers.pools.home import Home
 from mooring.controllers.pools.informer import PoolInformer
 from mooring.controllers.pools.probe import Probe
 from mooring.controllers.services.controller import ServiceController
@@ -41,15 +42,17 @@ from mooring.engine.housekeeping import KEEP_DEFAULT, Housekeeping, Retention
 from mooring.engine.leader import Leadership
 from mooring.engine.metrics import CACHE_FRESH, CACHE_OBJECTS, LEADING, KnownPools, LeaderGauge
 from mooring.engine.nodes.informer import NodeInformer
+from mooring.engine.own_api import OwnApi
 from mooring.engine.switches import Switches
 from mooring.engine.trust import LedgerTrust
 from mooring.engine.words import WordBook
 from mooring.ledger.observed import observe
 from mooring.ledger.port import Ledger
+from mooring.model.certificate import CertificateState
 from mooring.model.submission import DEFAULT_CEILING
 from mooring.model.timeouts import Timeouts, assert_order
 from mooring.planning.services.plan import SCHEDULABLE
-from mooring.queries.doctor import Doctor, Examined
+from mooring.queries.doctor import Doctor, Examined, OwnReplica
 from mooring.queries.explain import Explainer
 from mooring.queries.fleet import FleetQueries
 from mooring.queries.inspection import Inspection
@@ -67,12 +70,13 @@ C = TypeVar("C", bound=AnyController)
 
 @dataclass(frozen=True, slots=True)
 class Adapters:
-    """Connections to what is neither the cluster nor the ledger: mints, workers and services."""
+    """Connections to what is neither the cluster nor the ledger: mints, workers, services and Mooring's own API."""
 
     minter: Minter
     activity: PolledActivity
     documents: Documents
     probe: Probe
+    own_api: OwnApi
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,8 @@ class ReplicaOptions:
     submission_ceiling: int = DEFAULT_CEILING
     worker_url: str = ""  # the address of Mooring for workers that poll; empty: their templates must name it
     retention: Retention = KEEP_DEFAULT
+    worker_ca: Callable[[], str] = str  # CA certificates (PEM) by which workers that poll know Mooring
+    certificate: Callable[[], CertificateState | None] = lambda: None  # of HTTPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +128,8 @@ class Mooring:
         signs = WorkerSigns(adapters.activity.executing, self.health.failed)
         self.invariants = InvariantController(context, self.fleet, signs, self.claims.stamps, self.claims.release)
         self.invariant_commands = InvariantCommands(context)
-        pools = PoolSurroundings(given.options.worker_url, ready.idle, self.invariants.protection.ends, polls.silence)
+        home = partial(_find_home, given.options)
+        pools = PoolSurroundings(home, ready.idle, self.invariants.protection.ends, polls.silence)
         self.pools = self._add(PoolController(context, self.fleet, self.health, pools))
         self.invariants.protection.on_end(self.pools.look_at)
         polls.on_change(lambda pool_key, _: self.pools.look_at(pool_key))
@@ -130,7 +137,7 @@ class Mooring:
         self.submissions = self._add(SubmissionController(context, given.options.submission_ceiling))
         self.services = self._add(ServiceController(context, adapters.documents))
         self.budgets = self._add(BudgetController(context, self.fleet))
-        self.queries = self._queries()
+        self.queries = self._queries(given.options)
 
     def _context(self, given: Surroundings) -> Context:
         """The mechanisms that all controllers share."""
@@ -149,10 +156,10 @@ class Mooring:
             gate=Gate(self.leadership, self.switches, base),
             brakes=Brakes(self.nodes, base, self.switches, LedgerTrust(ledger.incarnation.id)),
             nodes=self.nodes,
-            words=WordBook(ledger, clock, self._timeouts, options.id),
+            words=WordBook(ledger, clock, self._timeouts, options.id, given.adapters.own_api),
         )
 
-    def _queries(self) -> Readings:
+    def _queries(self, options: ReplicaOptions) -> Readings:
         """What the API and the pages read."""
         context, fleet, nodes, clock = self.context, self.fleet, self.nodes, self.context.clock
         services = ServiceQueries(self.services.informer, self.services.evidence)
@@ -160,10 +167,9 @@ class Mooring:
         invariants.find_too(SCHEDULABLE, services.unschedulable)
         quarantines = self.pools.quarantines
         reading = FleetQueries(fleet, nodes, context.ledger, self.health, quarantines, self._standings, invariants)
-        explainer = Explainer(context.client, nodes, clock, gather_failure)
-        examined = Examined(
-            context, fleet, reading, quarantines, self.leadership, lambda: self.reflectors, explainer.explain
-        )
+        replica = OwnReplica(self.leadership, options.address, options.certificate)
+        explainer = Explainer(context.client, nodes, clock, partial(gather_failure, context.client))
+        examined = Examined(context, fleet, reading, quarantines, replica, lambda: self.reflectors, explainer.explain)
         return Readings(
             fleet=reading,
             services=services,
@@ -265,6 +271,10 @@ class Mooring:
     def _read_invariants(self) -> Sequence[InvariantReading]:
         """None before the ledger was read: a counter that comes up from zero seems to have counted all of it now."""
         return self.queries.fleet.invariants() if self.switches.known else ()
+
+
+def _find_home(options: ReplicaOptions) -> Home:
+    return Home(options.worker_url, options.worker_ca())
 
 
 def _length(reflector: Follower[Any]) -> float:

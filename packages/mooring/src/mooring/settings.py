@@ -19,6 +19,13 @@ class Settings:
 
     host: Annotated[str, "Address the API and the dashboard listen on."] = "127.0.0.1"
     port: Annotated[int, "Port the API and the dashboard listen on."] = 8080
+    tls_certificate: Annotated[
+        str, "File with the certificate chain (PEM) for HTTPS; read again within 10 seconds when it changes."
+    ] = ""
+    tls_key: Annotated[str, "File with the private key (PEM) of that certificate."] = ""
+    plain_http: Annotated[
+        bool, "Serve plain HTTP also on an address that other machines reach, as behind a proxy that ends TLS."
+    ] = False
     state: Annotated[Path, "Folder for tokens, the embedded cluster and the embedded database."] = Path(".state")
     database: Annotated[str, "PostgreSQL URL; serve needs one, up starts a server of its own without."] = ""
     database_connections: Annotated[int, "Most connections to PostgreSQL."] = 10
@@ -31,6 +38,20 @@ class Settings:
     worker_url: Annotated[str, "URL under which workers of Poll pools reach Mooring; empty leaves it to templates."] = (
         ""
     )
+    worker_ca: Annotated[
+        str, "File with the CA certificates (PEM) by which workers of Poll pools know Mooring; empty: those they have."
+    ] = ""
+    outgoing_allow: Annotated[
+        str, "Hosts, .suffixes, addresses and CIDRs of mints, separated by commas; empty allows all but refused ones."
+    ] = ""
+    outgoing_loopback: Annotated[
+        bool, "Allow outgoing calls to loopback addresses, as where pods are processes of this machine."
+    ] = False
+    requests_per_second: Annotated[int, "Requests a second that one caller may send on average."] = 1000
+    request_burst: Annotated[int, "Requests that one caller may send at once, before the average counts."] = 2000
+    open_requests: Annotated[int, "Requests of one caller that may be unanswered at a time."] = 500
+    event_streams_each: Annotated[int, "Event streams that one caller may have open."] = 50
+    event_streams: Annotated[int, "Event streams that may be open on a replica in all."] = 1000
     replica: Annotated[str, "Name of this replica; empty means the host's name."] = ""
     open_pages: Annotated[bool, "Show pages without a login to browsers on this machine."] = False
     submission_ceiling: Annotated[int, "Most submissions that run at once in a namespace; others wait."] = (

@@ -3,12 +3,15 @@
 import asyncio
 import socket
 
+import pytest
+
 from mooring.api.hosting import bind
 
 
-def test_the_second_part_of_an_answer_does_not_wait_for_the_clients_word():
+@pytest.mark.realtime
+async def test_the_second_part_of_an_answer_does_not_wait_for_the_clients_word():
     # Head and body are two writes; with Nagle's algorithm the body waits 40 ms for a delayed acknowledgement.
-    assert asyncio.run(_nodelay_of_an_accepted_connection()) == 1
+    assert await _nodelay_of_an_accepted_connection() == 1
 
 
 async def _nodelay_of_an_accepted_connection() -> int:

@@ -4,15 +4,16 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import grimp
 import pytest
+
+from packages.mooring.tests.http_servers import serving
 
 ROOT = Path(__file__).parents[4]
 PACKAGES = ("hawser", "drydock", "mooring")
@@ -105,12 +106,8 @@ class OnePool(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def url() -> Iterator[str]:
-    with HTTPServer(("127.0.0.1", 0), OnePool) as listening:
-        thread = threading.Thread(target=listening.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{listening.server_port}"
-        listening.shutdown()
-        thread.join()
+    with serving(OnePool) as address:
+        yield address
 
 
 def test_the_plain_install_has_no_package_of_the_server_and_no_embedded_kubernetes(plain: Installed):

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.realtime
+
 
 def start(folder: Path, *more: str) -> subprocess.Popen[str]:
     argv = [sys.executable, "-m", "mooring", "sandbox", "--state", str(folder), *more]

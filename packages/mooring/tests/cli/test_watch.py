@@ -2,16 +2,16 @@
 
 import json
 import subprocess
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, ClassVar
 
 import pytest
 
 from packages.mooring.tests.acceptance.pools import own_pool
 from packages.mooring.tests.acceptance.world import MOORING, Up, clean_environment, run_command, running_up
+from packages.mooring.tests.http_servers import serving
 
 Change = dict[str, Any]
 
@@ -99,12 +99,8 @@ class ScriptedServer(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def scripted() -> Iterator[str]:
-    with HTTPServer(("127.0.0.1", 0), ScriptedServer) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with serving(ScriptedServer) as address:
+        yield address
 
 
 def test_after_a_gap_everything_is_read_again_and_an_ended_stream_is_a_failure(scripted: str):

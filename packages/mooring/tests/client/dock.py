@@ -20,11 +20,13 @@ from hawser.clock import Clock, Entropy, SystemClock
 from hawser.resources import NAMESPACES, PODS, SERVICEACCOUNTS
 from mooring.api.auth import Access
 from mooring.api.hosting import HttpHost, bind
+from mooring.api.limits import LimitOptions, Limits
 from mooring.api.server import build_api
 from mooring.app import Adapters, Mooring, ReplicaOptions, Surroundings
 from mooring.cli.launch.process import api_parts
 from mooring.controllers.activity import PolledActivity
 from mooring.controllers.pools.probe import HttpProbe
+from mooring.engine.own_api import HttpOwnApi
 from mooring.incidents.documents import StagedDocuments
 from mooring.kinds.installation import install_crds
 from mooring.kinds.resources import WORKERPOOLS
@@ -34,6 +36,7 @@ from mooring.ledger.twin import MemoryLedger, MemoryStore
 from mooring.model.claim import EndCause, NewClaim, WorkerSlot
 from mooring.model.claim_request import ClaimRequest
 from mooring.model.timeouts import Timeouts
+from mooring.planning.destinations import THIS_MACHINE
 from mooring.queries.events import EventHub
 
 NAMESPACE = "runners"
@@ -71,6 +74,7 @@ class Dock:
         self._open_ledger = ledger
         self._timeouts = timeouts
         self.fault: Callable[[LedgerCall], Fault] = lambda _: Fault.NONE
+        self.limits = LimitOptions()
         self.listener = bind("127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
         self.sandbox: Cluster
@@ -198,11 +202,13 @@ class Dock:
                 clock,
                 entropy,
                 ReplicaOptions("dock", worker_url=self.url),
-                Adapters(NoMint(), PolledActivity(clock), StagedDocuments(), HttpProbe()),
+                Adapters(
+                    NoMint(), PolledActivity(clock), StagedDocuments(), HttpProbe(THIS_MACHINE), HttpOwnApi(self.url)
+                ),
             )
             self.mooring = Mooring(given, self._timeouts)
             hub = EventHub(clock)
-            parts = api_parts(self.mooring, given, hub, Access(TOKEN))
+            parts = api_parts(self.mooring, clock, hub, Access(TOKEN), Limits(self.limits, clock))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LitestarDeprecationWarning)  # of how routes name their parameters
                 host = HttpHost(build_api(parts), self.listener)

@@ -5,23 +5,10 @@ import time
 
 import httpx
 import pytest
-from typer.testing import CliRunner
 
 from hawser.resources import PODS
-from mooring.cli.main import app
 from mooring.client import Mooring
 from packages.mooring.tests.client.dock import NAMESPACE, TOKEN
-
-
-@pytest.fixture
-def mooring(environment):
-    """Run a command: exit code, stdout, stderr."""
-
-    def run(*arguments):
-        result = CliRunner().invoke(app, arguments, env=environment)
-        return result.exit_code, result.stdout, result.stderr
-
-    return run
 
 
 @pytest.fixture
@@ -55,8 +42,12 @@ def test_a_pod_is_adopted_as_busy_and_claimed_after_the_operator_says_that_it_is
     code, out, _ = mooring("workers", "--pool", pool.split("/")[1], "-o", "json")
     (found,) = json.loads(out)["items"]
     assert found["state"] == "busy" and "may still run" in found["reason"]
+    code, out, _ = mooring("workers", "--pool", pool.split("/")[1], "-o", "wide")
+    assert f"mooring adopt --pool {pool} --selector mooring.dev/worker={runner} --idle" in out
+    code, out, _ = mooring("drain-check", found["node"])
+    assert code == 1 and f"{NAMESPACE}/{runner} busy: adopted" in out
     code, out, _ = mooring(*ask, "--idle", "--yes")
-    assert code == 0 and "proven-idle" in out
+    assert code == 0 and out.splitlines()[1].startswith(f"pod/{runner} proven-idle: ")
     with Mooring(dock.url, TOKEN).claim(pool, owner="acme", wait=10) as claim:
         assert claim.worker.name == runner
 

@@ -1,15 +1,10 @@
 """The commands that change something, and the filters of the listings, against a Mooring behind a real port."""
 
 import json
-import os
-import pty
-import sys
 
 import pytest
 import yaml
-from typer.testing import CliRunner
 
-from mooring.cli.main import app
 from mooring.client import Mooring
 from mooring.kinds.resources import SUBMISSIONS
 from mooring.ledger.records import AuditFilter
@@ -17,19 +12,9 @@ from mooring.model import names
 from mooring.model.claim import ClaimState
 from mooring.model.submission import name_for
 from packages.mooring.tests.client.dock import NAMESPACE, TOKEN
+from packages.mooring.tests.client.processes import on_a_terminal
 
 RULE = "adopted"
-
-
-@pytest.fixture
-def mooring(environment):
-    """Run a command: exit code, stdout, stderr."""
-
-    def run(*arguments, typed=None):
-        result = CliRunner().invoke(app, arguments, env=environment, input=typed)
-        return result.exit_code, result.stdout, result.stderr
-
-    return run
 
 
 @pytest.fixture
@@ -43,23 +28,6 @@ def held(dock):
 
 def trail(dock, **which):
     return [record.entry for record in dock.call(dock.ledger.audit.list(AuditFilter(**which))).items]
-
-
-def on_a_terminal(environment, typed, *arguments):
-    """Exit code, and all that a person at a terminal saw."""
-    child, terminal = pty.fork()
-    if child == 0:
-        os.execve(sys.executable, [sys.executable, "-m", "mooring", *arguments], environment)
-    os.write(terminal, typed)
-    seen = b""
-    try:
-        while piece := os.read(terminal, 1024):
-            seen += piece
-    except OSError:
-        pass  # the terminal is gone with its last user
-    finally:
-        os.close(terminal)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), seen.decode()
 
 
 # --- release ---------------------------------------------------------------------------------------------------------

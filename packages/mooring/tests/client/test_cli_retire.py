@@ -3,23 +3,9 @@
 import json
 
 import httpx
-import pytest
-from typer.testing import CliRunner
 
-from mooring.cli.main import app
 from mooring.client import Mooring
 from packages.mooring.tests.client.dock import NAMESPACE, TOKEN
-
-
-@pytest.fixture
-def mooring(environment):
-    """Run a command: exit code, stdout, stderr."""
-
-    def run(*arguments):
-        result = CliRunner().invoke(app, arguments, env=environment)
-        return result.exit_code, result.stdout, result.stderr
-
-    return run
 
 
 def test_a_worker_is_shown_in_a_dry_run_and_then_deleted(dock, mooring):

@@ -2,8 +2,6 @@
 
 import asyncio
 import signal
-import subprocess
-import sys
 import threading
 import time
 
@@ -12,36 +10,13 @@ import pytest
 from mooring.client import AsyncMooring, LeaseLost, Mooring
 from mooring.model.claim import ClaimState, EndCause
 from packages.mooring.tests.client.dock import TOKEN, Front
+from packages.mooring.tests.client.processes import eventually
 
 
 @pytest.fixture
-def start(environment):
-    """Start a Python program that uses the SDK; whatever still runs at the end is killed."""
-    started = []
-
-    def run(code, *arguments):
-        process = subprocess.Popen(
-            [sys.executable, "-W", "error", "-c", f"from mooring.client import *\n{code}", *arguments],
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        started.append(process)
-        return process
-
-    yield run
-    for process in started:
-        process.kill()
-        process.communicate()
-
-
-def eventually(holds, what):
-    deadline = time.monotonic() + 15
-    while not (found := holds()):
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
-    return found
+def start(spawn):
+    """Start a Python program that uses the SDK."""
+    return lambda code, *arguments: spawn("-W", "error", "-c", f"from mooring.client import *\n{code}", *arguments)
 
 
 WAITS = 'import sys\nwith Mooring().claim(sys.argv[1], owner="second", wait="60s"): pass'
@@ -113,7 +88,7 @@ def test_a_fork_in_the_block_leaves_the_renewals_to_the_parent(dock, start):
     assert dock.claim(output.strip()).state is ClaimState.RELEASED, errors
 
 
-def test_the_blocking_sdk_works_inside_a_running_event_loop(dock):
+async def test_the_blocking_sdk_works_inside_a_running_event_loop(dock):
     pool = dock.pool()
 
     async def main():
@@ -122,7 +97,7 @@ def test_the_blocking_sdk_works_inside_a_running_event_loop(dock):
             claim.check()
             return claim.id
 
-    assert dock.claim(asyncio.run(main())).state is ClaimState.RELEASED
+    assert dock.claim(await main()).state is ClaimState.RELEASED
 
 
 def test_threads_share_one_mooring(dock):
@@ -142,16 +117,8 @@ def test_threads_share_one_mooring(dock):
     assert len(set(workers)) == 4 and dock.open_claims(pool) == 0
 
 
-def test_a_loss_that_a_thread_notices_cancels_the_block_of_the_event_loop(dock):
+async def test_a_loss_that_a_thread_notices_cancels_the_block_of_the_event_loop(dock):
     pool = dock.pool()
-
-    async def main():
-        with Front(dock.url) as front:
-            async with AsyncMooring(front.url, TOKEN).claim(pool, owner="acme", ttl="1s") as claim:
-                front.closed = True
-                with pytest.raises(LeaseLost):
-                    await asyncio.to_thread(wait_for_loss, claim)
-                await asyncio.sleep(30)
 
     def wait_for_loss(claim):
         while True:
@@ -159,8 +126,12 @@ def test_a_loss_that_a_thread_notices_cancels_the_block_of_the_event_loop(dock):
             time.sleep(0.01)
 
     started = time.monotonic()
-    with pytest.raises(LeaseLost):
-        asyncio.run(main())
+    with pytest.raises(LeaseLost), Front(dock.url) as front:
+        async with AsyncMooring(front.url, TOKEN).claim(pool, owner="acme", ttl="1s") as claim:
+            front.closed = True
+            with pytest.raises(LeaseLost):
+                await asyncio.to_thread(wait_for_loss, claim)
+            await asyncio.sleep(30)
     assert time.monotonic() - started < 10
 
 

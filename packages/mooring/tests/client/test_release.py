@@ -1,6 +1,5 @@
 """Releases by the holder, which are not audited, and by an operator, which are, with their reason."""
 
-import asyncio
 import time
 
 import pytest
@@ -69,24 +68,24 @@ def test_a_claim_that_is_closed_was_released_by_its_holder(dock, ours):
     assert (claim["cause"], claim["reason"], trail(dock, claim["id"])) == ("released", "released by its holder", [])
 
 
-def test_a_release_without_an_epoch_is_audited_with_its_reason(dock, ours):
+async def test_a_release_without_an_epoch_is_audited_with_its_reason(dock, ours):
     pool = dock.pool()
     with Mooring(dock.url, TOKEN).claim(pool, owner="acme") as claim:
         claim.detach()
-    asyncio.run(AsyncMooring(dock.url, TOKEN).release(claim.id, reason="left behind"))
+    await AsyncMooring(dock.url, TOKEN).release(claim.id, reason="left behind")
     assert only_claim(ours, pool)["reason"] == "left behind"
     assert [entry.actor for entry in trail(dock, claim.id)] == ["api"]
 
 
 @pytest.mark.parametrize("wanted", ["blocking", "awaited"])
-def test_a_run_that_times_out_is_released_by_its_holder_and_not_audited(dock, ours, wanted):
+async def test_a_run_that_times_out_is_released_by_its_holder_and_not_audited(dock, ours, wanted):
     pool = dock.pool(dispatch="Poll")
     asked = {"owner": "acme", "payload": {}, "timeout": "1s"}
     with pytest.raises(TimeoutError):
         if wanted == "blocking":
             Mooring(dock.url, TOKEN).run(pool, **asked)
         else:
-            asyncio.run(AsyncMooring(dock.url, TOKEN).run(pool, **asked))
+            await AsyncMooring(dock.url, TOKEN).run(pool, **asked)
     claim = only_claim(ours, pool)
     assert (claim["cause"], trail(dock, claim["id"])) == ("released", [])
 

@@ -14,6 +14,7 @@ from mooring.client.blocking_runtime import BlockingRuntime, complete
 from mooring.client.connection import Endpoint
 from mooring.client.errors import LimitReached, RemoteError, Unavailable, Unreachable
 from mooring.client.runtime import Runtime
+from packages.mooring.tests.http_servers import serving
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
@@ -44,12 +45,8 @@ class Echo(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with HTTPServer(("127.0.0.1", 0), Echo) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with serving(Echo) as address:
+        yield address
 
 
 @pytest.fixture(params=["blocking", "asyncio"])

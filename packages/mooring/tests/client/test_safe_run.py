@@ -30,10 +30,10 @@ class Work:
         return await asyncio.to_thread(self, claim)
 
 
-def run_safe(dock, style, pool, work, **options):
+async def run_safe(dock, style, pool, work, **options):
     if style == "blocking":
         return Mooring(dock.url, TOKEN).run_safe(pool, work, owner="acme", **options)
-    return asyncio.run(AsyncMooring(dock.url, TOKEN).run_safe(pool, work.run, owner="acme", **options))
+    return await AsyncMooring(dock.url, TOKEN).run_safe(pool, work.run, owner="acme", **options)
 
 
 def loses_first(dock, cause, then="done"):
@@ -51,15 +51,15 @@ def loses_first(dock, cause, then="done"):
 
 @STYLES
 @pytest.mark.parametrize("cause", [EndCause.DRAINED, EndCause.WORKER_LOST])
-def test_work_whose_worker_is_lost_is_run_again_under_a_new_claim(dock, style, cause):
+async def test_work_whose_worker_is_lost_is_run_again_under_a_new_claim(dock, style, cause):
     pool = dock.pool(warm=2, max=2)
     work = loses_first(dock, cause)
-    assert run_safe(dock, style, pool, work) == "done 2"
+    assert await run_safe(dock, style, pool, work) == "done 2"
     assert len(set(work.claims)) == 2 and dock.open_claims(pool) == 0
 
 
 @STYLES
-def test_it_is_tried_so_many_times_at_most(dock, style):
+async def test_it_is_tried_so_many_times_at_most(dock, style):
     pool = dock.pool(warm=2, max=2)
 
     def act(claim, number):
@@ -69,12 +69,12 @@ def test_it_is_tried_so_many_times_at_most(dock, style):
 
     work = Work(act)
     with pytest.raises(LeaseLost) as raised:
-        run_safe(dock, style, pool, work, attempts=2)
+        await run_safe(dock, style, pool, work, attempts=2)
     assert raised.value.cause is LossCause.EVICTED and len(work.claims) == 2
 
 
 @STYLES
-def test_work_that_has_committed_is_never_repeated(dock, style):
+async def test_work_that_has_committed_is_never_repeated(dock, style):
     pool = dock.pool(warm=2, max=2)
 
     def act(claim, number):
@@ -85,11 +85,11 @@ def test_work_that_has_committed_is_never_repeated(dock, style):
 
     work = Work(act)
     with pytest.raises(LeaseLost):
-        run_safe(dock, style, pool, work)
+        await run_safe(dock, style, pool, work)
     assert len(work.claims) == 1
 
 
-def test_committed_work_that_returns_keeps_its_result_when_the_worker_is_lost_after_it(dock):
+async def test_committed_work_that_returns_keeps_its_result_when_the_worker_is_lost_after_it(dock):
     pool = dock.pool(warm=2, max=2)
 
     def act(claim, number):
@@ -98,10 +98,10 @@ def test_committed_work_that_returns_keeps_its_result_when_the_worker_is_lost_af
         return "paid once"
 
     work = Work(act)
-    assert run_safe(dock, "blocking", pool, work) == "paid once" and len(work.claims) == 1
+    assert await run_safe(dock, "blocking", pool, work) == "paid once" and len(work.claims) == 1
 
 
-def test_a_claim_that_is_lost_cannot_commit(dock):
+async def test_a_claim_that_is_lost_cannot_commit(dock):
     pool = dock.pool(warm=2, max=2)
 
     def act(claim, number):
@@ -111,20 +111,20 @@ def test_a_claim_that_is_lost_cannot_commit(dock):
         claim.commit()
         return number
 
-    assert run_safe(dock, "blocking", pool, Work(act)) == 2
+    assert await run_safe(dock, "blocking", pool, Work(act)) == 2
 
 
 @STYLES
 @pytest.mark.parametrize("cause", [EndCause.REVOKED, EndCause.EXPIRED])
-def test_other_losses_are_not_repeated(dock, style, cause):
+async def test_other_losses_are_not_repeated(dock, style, cause):
     pool = dock.pool(warm=2, max=2)
     work = loses_first(dock, cause)
     with pytest.raises(LeaseLost):
-        run_safe(dock, style, pool, work)
+        await run_safe(dock, style, pool, work)
     assert len(work.claims) == 1
 
 
-def test_an_error_of_the_work_itself_is_not_repeated_and_releases_the_worker(dock):
+async def test_an_error_of_the_work_itself_is_not_repeated_and_releases_the_worker(dock):
     pool = dock.pool(warm=2, max=2)
 
     def act(claim, number):
@@ -132,12 +132,12 @@ def test_an_error_of_the_work_itself_is_not_repeated_and_releases_the_worker(doc
 
     work = Work(act)
     with pytest.raises(KeyError):
-        run_safe(dock, "blocking", pool, work)
+        await run_safe(dock, "blocking", pool, work)
     assert len(work.claims) == 1 and dock.open_claims(pool) == 0
 
 
 @STYLES
-def test_a_broken_connection_is_repeated_when_its_worker_turns_out_to_be_lost(dock, style):
+async def test_a_broken_connection_is_repeated_when_its_worker_turns_out_to_be_lost(dock, style):
     pool = dock.pool(warm=2, max=2)
 
     def act(claim, number):
@@ -146,10 +146,10 @@ def test_a_broken_connection_is_repeated_when_its_worker_turns_out_to_be_lost(do
             raise ConnectionResetError("the worker closed the connection")
         return number
 
-    assert run_safe(dock, style, pool, Work(act), doubt="10s") == 2
+    assert await run_safe(dock, style, pool, Work(act), doubt="10s") == 2
 
 
-def test_a_broken_connection_to_a_worker_that_is_there_is_raised(dock):
+async def test_a_broken_connection_to_a_worker_that_is_there_is_raised(dock):
     pool = dock.pool(warm=2, max=2)
 
     def act(claim, number):
@@ -157,13 +157,13 @@ def test_a_broken_connection_to_a_worker_that_is_there_is_raised(dock):
 
     work = Work(act)
     with pytest.raises(ConnectionResetError):
-        run_safe(dock, "blocking", pool, work, doubt="300ms")
+        await run_safe(dock, "blocking", pool, work, doubt="300ms")
     assert len(work.claims) == 1
 
 
-def test_each_attempt_has_a_key_of_its_own(dock):
+async def test_each_attempt_has_a_key_of_its_own(dock):
     pool = dock.pool(warm=2, max=2)
-    run_safe(dock, "blocking", pool, loses_first(dock, EndCause.DRAINED), key="night")
+    await run_safe(dock, "blocking", pool, loses_first(dock, EndCause.DRAINED), key="night")
     found = dock.call(dock.ledger.claims.list(ClaimFilter(pool=pool.split("/")[1]))).items
     assert [claim.idempotency_key for claim in found] == ["night-2", "night"]
 

@@ -58,6 +58,7 @@ def ask(port: int, path: str) -> tuple[int, str]:
         return error.code, error.read().decode()
 
 
+@pytest.mark.realtime
 def test_after_sigterm_the_session_ends_new_ones_are_refused_and_the_process_exits_with_0():
     worker = subprocess.Popen([sys.executable, "-c", WORKER], stdout=subprocess.PIPE, text=True)
     assert worker.stdout is not None

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import os
 from collections import Counter
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -35,13 +36,13 @@ from hawser.resources import (
 )
 from hawser.views import PartialObject, Pod, find_condition
 from mooring.engine.evidence import gather_failure
-from mooring.engine.nodes.informer import NodeInformer
 from mooring.engine.nodes.translation import node_from_view
 from mooring.model.node import Node
 from mooring.model.preflight import Preflight
 from mooring.planning.fit import Usage, plan_preflight
 from mooring.planning.fit.usage import read_residents
 from mooring.queries.explain import Explainer
+from mooring.queries.sources import NodeSource
 from packages.mooring.tests.conformance import random_pods
 from packages.mooring.tests.conformance.random_pods import (
     CLAIMS,
@@ -54,7 +55,7 @@ from packages.mooring.tests.conformance.random_pods import (
 )
 from packages.mooring.tests.requirements import require_kubernetes
 
-pytestmark = pytest.mark.kubernetes
+pytestmark = [pytest.mark.kubernetes, pytest.mark.realtime]
 
 PODS_JUDGED = int(os.environ.get("MOORING_FIT_PODS", "500"))
 PODS_A_CLUSTER = 100
@@ -203,7 +204,7 @@ async def let_one_leave(client: KubeClient, dice: Dice, residents: list[Body]) -
 async def explained(client: KubeClient, nodes: list[Node], pod: Body) -> Preflight:
     """What `mooring explain` says, from what it reads itself."""
     seen = SimpleNamespace(by_name={node.name: node for node in nodes}, templates=())
-    explainer = Explainer(client, cast(NodeInformer, seen), SystemClock(), gather_failure)
+    explainer = Explainer(client, cast(NodeSource, seen), SystemClock(), partial(gather_failure, client))
     told = await explainer.explain(pod["metadata"]["namespace"], pod["metadata"]["name"])
     assert told.unread == () and told.preflight is not None
     return told.preflight
@@ -243,28 +244,24 @@ async def compare(client: KubeClient, scheduler: Scheduler, volumes: Volumes, nu
     return tally
 
 
-def test_preflight_agrees_with_the_real_scheduler_on_every_pod() -> None:
+async def test_preflight_agrees_with_the_real_scheduler_on_every_pod() -> None:
     require_kubernetes()
 
-    async def main() -> Counter[str]:
-        clock = SystemClock()
-        tally: Counter[str] = Counter()
-        async with ControlPlane.start(None, clock=clock, entropy=Entropy()) as plane:
-            connection = await connect(load_kubeconfig(plane.kubeconfig).target(), clock)
-            client = KubeClient(connection)
-            scheduler = Scheduler(client)
-            watching = asyncio.create_task(scheduler.pods.run())
-            try:
-                await scheduler.pods.wait_synced()
-                volumes = await furnish(client)
-                for number in range(max(1, PODS_JUDGED // PODS_A_CLUSTER)):
-                    tally += await compare(client, scheduler, volumes, number)
-            finally:
-                watching.cancel()
-                await connection.close()
-        return tally
-
-    tally = asyncio.run(main())
+    clock = SystemClock()
+    tally: Counter[str] = Counter()
+    async with ControlPlane.start(None, clock=clock, entropy=Entropy()) as plane:
+        connection = await connect(load_kubeconfig(plane.kubeconfig).target(), clock)
+        client = KubeClient(connection)
+        scheduler = Scheduler(client)
+        watching = asyncio.create_task(scheduler.pods.run())
+        try:
+            await scheduler.pods.wait_synced()
+            volumes = await furnish(client)
+            for number in range(max(1, PODS_JUDGED // PODS_A_CLUSTER)):
+                tally += await compare(client, scheduler, volumes, number)
+        finally:
+            watching.cancel()
+            await connection.close()
     assert tally["fits"] + tally["kept off"] == PODS_JUDGED
     assert min(tally["fits"], tally["kept off"]) > PODS_JUDGED // 10, tally
     for kind in ("taint", "selector", "resource", "volume", "left", "explained"):

@@ -10,9 +10,13 @@ from hawser.client import KubeClient
 from hawser.errors import KubeError, NotPermitted
 from hawser.resources import JOBS, PODS, ROLEBINDINGS, SERVICEACCOUNTS, Resource
 from hawser.views import PartialObject
+from mooring.controllers.services.manifests import deployment_manifest
 from mooring.kinds.marks_policy import marks_policy
 from mooring.kinds.release import Release
 from mooring.model import names
+from mooring.model.service import Service, ServiceSpec
+from mooring.planning.placement import Placed
+from mooring.planning.services.plan import Desired
 from packages.drydock.tests.conformance.test_access import token_of
 from packages.drydock.tests.conformance.world import Body, HostedCluster, Probe
 
@@ -102,6 +106,26 @@ def test_only_moorings_account_may_write_marks(cluster: HostedCluster) -> None:
 
 async def _annotate(p: Probe, name: str, key: str, value: str | None) -> None:
     await p.client.merge_patch(PODS, name, {"metadata": {"annotations": {key: value}}}, p.namespace)
+
+
+def test_controllers_copy_the_marks_of_a_service_to_its_pods(cluster: HostedCluster) -> None:
+    async def probe(p: Probe) -> None:
+        service = Service(p.namespace, "tides", "service-uid", 1, ServiceSpec(image="app", port=8080))
+        body = deployment_manifest(service, Desired("app", "current", Placed()))
+        metadata = {
+            "name": "tides",
+            "annotations": body["metadata"]["annotations"],
+        }  # without its owner, which is absent
+        async with policed(p) as mooring:
+            wanted = {"apiVersion": "apps/v1", "kind": "Deployment", **body, "metadata": metadata}
+            await mooring.create(DEPLOYMENTS.raw(), wanted, p.namespace)
+
+            async def copied() -> bool:
+                return bool(await p.pods(f"{names.SERVICE}=tides"))
+
+            await p.until(copied)
+
+    cluster.run(probe)
 
 
 def test_controllers_copy_marks_of_jobs_to_pods_but_make_no_workers(cluster: HostedCluster) -> None:

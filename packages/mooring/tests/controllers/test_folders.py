@@ -10,7 +10,7 @@ FOLDER = Path(mooring.controllers.__file__).parent
 WATCHED = {"controller.py", "informer.py", "manifests.py", "reconciler.py", "snapshot.py"}
 EXPECTED = {
     "budgets": WATCHED,
-    "claims": {"controller.py"},
+    "claims": {"controller.py"},  # requests and rows of the ledger: no object to watch, to plan for or to create
     "invariants": {"commands.py", "controller.py", "reconciler.py", "snapshot.py"},
     "pools": WATCHED,
     "services": WATCHED,

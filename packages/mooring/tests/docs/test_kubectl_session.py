@@ -11,6 +11,8 @@ import pytest
 from mooring.kinds import load_crds
 from packages.mooring.tests.requirements import require_kubectl
 
+pytestmark = pytest.mark.realtime
+
 ROOT = Path(__file__).parents[4]
 LINE = re.compile(r"^(?P<command>kubectl .*?) # -> (?P<expected>.*)$")
 

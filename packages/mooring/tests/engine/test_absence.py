@@ -1,6 +1,5 @@
 """What a live read proves about an object."""
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -31,6 +30,8 @@ class Answering:
         (503, {"kind": "Status", "code": 503, "reason": "ServiceUnavailable"}, None),
     ],
 )
-def test_only_a_live_404_says_that_nothing_has_the_name(status: int, body: dict[str, Any], found: str | None) -> None:
+async def test_only_a_live_404_says_that_nothing_has_the_name(
+    status: int, body: dict[str, Any], found: str | None
+) -> None:
     client = KubeClient(Answering(status, body))
-    assert asyncio.run(live_uid(client, PODS, "w", "runners")) == found
+    assert await live_uid(client, PODS, "w", "runners") == found

@@ -20,7 +20,7 @@ from mooring.engine.context import Context
 from mooring.engine.controller import Controller, NotNow, Pacing, Pass, Reconciler
 from mooring.engine.informer import Informer
 from mooring.engine.loop import NEVER, RESYNC_SECONDS
-from packages.hawser.tests.tiny_api import TinyApi, in_virtual_time
+from packages.hawser.tests.tiny_api import TinyApi
 
 
 class PodInformer(Informer):
@@ -108,7 +108,6 @@ class Pods(Controller[PodInformer, str, str, str]):
             await asyncio.wait((running,))
 
 
-@in_virtual_time
 async def test_what_changes_within_a_moment_is_looked_at_once() -> None:
     pods = Pods()
     pods.api.put("a")
@@ -120,7 +119,6 @@ async def test_what_changes_within_a_moment_is_looked_at_once() -> None:
         assert pods.reconciled == ["default/a", "default/b"]
 
 
-@in_virtual_time
 async def test_whoever_subscribed_hears_of_changes_also_on_a_replica_that_does_not_lead() -> None:
     pods, heard = Pods(), list[tuple[str, str]]()
     pods.leads = False
@@ -134,7 +132,6 @@ async def test_whoever_subscribed_hears_of_changes_also_on_a_replica_that_does_n
         assert pods.reconciled == []
 
 
-@in_virtual_time
 async def test_a_replica_that_comes_to_lead_looks_at_what_changed_before() -> None:
     pods = Pods()
     pods.api.put("a")
@@ -146,7 +143,6 @@ async def test_a_replica_that_comes_to_lead_looks_at_what_changed_before() -> No
         assert pods.reconciled == ["default/a"]
 
 
-@in_virtual_time
 async def test_a_key_comes_back_at_every_resync_until_its_object_is_gone() -> None:
     pods = Pods()
     pods.api.put("a")
@@ -158,7 +154,6 @@ async def test_a_key_comes_back_at_every_resync_until_its_object_is_gone() -> No
         assert pods.notes.steps.count("forget") == 1
 
 
-@in_virtual_time
 async def test_nothing_is_reconciled_before_the_caches_are_full() -> None:
     pods = Pods(Rule(Refuse(), nth=frozenset({1, 2, 3})))
     pods.api.put("a")
@@ -172,7 +167,6 @@ async def test_nothing_is_reconciled_before_the_caches_are_full() -> None:
         assert pods.reconciled == ["default/a"]
 
 
-@in_virtual_time
 async def test_a_stopped_part_takes_no_new_key() -> None:
     pods = Pods()
     async with pods.running():
@@ -208,7 +202,6 @@ async def test_a_step_that_fails_is_reported_and_raised_and_ends_the_pass(step: 
     assert notes.steps == [*STEPS[: STEPS.index(step) + 1], f"fail: {step} broke"]
 
 
-@in_virtual_time
 async def test_a_pass_that_is_put_off_writes_nothing_and_says_until_when() -> None:
     until = VirtualLoop.running().clock.now() + timedelta(seconds=3)
 

@@ -22,6 +22,8 @@ from packages.mooring.tests.client.dock import TOKEN, Dock
 from packages.mooring.tests.examples.loading import load_example
 from packages.mooring.tests.requirements import require_blast
 
+pytestmark = pytest.mark.realtime
+
 (run,) = load_example("blast", "run")
 SHARDS = 10
 
@@ -37,12 +39,14 @@ def silent(_: str) -> None:
     return None
 
 
-def test_a_search_that_was_killed_half_way_and_submitted_again_finishes_once(dataset: blast.Dataset, tmp_path: Path):
+async def test_a_search_that_was_killed_half_way_and_submitted_again_finishes_once(
+    dataset: blast.Dataset, tmp_path: Path
+):
     search = run.search_in(tmp_path / "data")
     prepared = prepare_blast(search, dataset)
     with running_up() as up:
         mooring = Connection(Endpoint(up.url, up.token))
-        run.asyncio.run(run.apply_warmup(up.kubeconfig, prepared.warmup))
+        await run.apply_warmup(up.kubeconfig, prepared.warmup)
         run.wait_until_warm(mooring, 180, silent)
         name = run.submit(mooring, search, prepared, "killed")
         until(lambda: any(search.results.glob("*.report")), 60, "the first report")

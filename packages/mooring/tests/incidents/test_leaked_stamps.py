@@ -35,7 +35,7 @@ def test_without_protection_the_fleet_is_still_wedged_after_two_hours():
     assert "28 workers are still stamped: big-1 at 98.7%, big-2 at 98.7%" in told
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_with_protection_the_leak_heals_in_minutes_and_the_running_job_is_untouched(seed):
     figures = run_half(LeakedStamps(), protected=True, seed=seed, audience=Nobody())
     assert not figures.outage

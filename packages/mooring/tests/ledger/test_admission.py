@@ -212,3 +212,22 @@ async def test_a_key_is_free_again_when_its_claim_never_got_a_worker(world: Worl
     )
     [over] = await ledger.claims.expire_waiting(now=after(14))
     assert (over.id, over.idempotency_key) == (served.id, "k")  # it was handed out once: a repeat is told how it ended
+
+
+async def test_the_queue_of_a_pool_takes_as_many_claims_as_it_may_and_exactly_as_many(world: World) -> None:
+    processes = [await world.open() for _ in range(3)]
+    limits = {"wait_until": after(60), "queue_limit": 4}
+    tries = [processes[i % 3].claims.insert_queued(asked(owner=f"o{i}"), now=NOW, **limits) for i in range(30)]
+    verdicts = [admission.verdict for admission in await asyncio.gather(*tries)]
+    assert verdicts.count(AdmissionVerdict.CREATED) == 4
+    assert verdicts.count(AdmissionVerdict.QUEUE_FULL) == 26
+    unlimited = await processes[0].claims.insert_queued(asked(), now=NOW, wait_until=after(60))
+    assert unlimited.verdict is AdmissionVerdict.CREATED
+
+
+async def test_a_repeated_request_keeps_its_place_in_a_full_queue(world: World) -> None:
+    ledger = await world.open()
+    new = asked(idempotency_key="k", request_hash="h")
+    first = (await ledger.claims.insert_queued(new, now=NOW, wait_until=after(60), queue_limit=1)).require()
+    again = await ledger.claims.insert_queued(new, now=NOW, wait_until=after(60), queue_limit=1)
+    assert (again.verdict, again.require().id) == (AdmissionVerdict.EXISTING, first.id)

@@ -136,6 +136,7 @@ def test_a_refused_admission_is_an_error_with_a_stable_code() -> None:
     for verdict, error, code in (
         (AdmissionVerdict.KEY_REUSED, KeyReused, "key_reused"),
         (AdmissionVerdict.LIMIT_REACHED, LimitReached, "limit_reached"),
+        (AdmissionVerdict.QUEUE_FULL, LimitReached, "limit_reached"),
         (AdmissionVerdict.SLOT_TAKEN, SlotTaken, "slot_taken"),
         (AdmissionVerdict.QUEUE_AHEAD, Conflict, "conflict"),
     ):

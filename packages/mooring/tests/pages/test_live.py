@@ -2,12 +2,12 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
-from drydock import run_virtual
 from hawser.clock import LoopClock
 from mooring.dashboard import live
 from mooring.dashboard.live import LiveViews
@@ -32,23 +32,20 @@ class Screen:
         return dict(self.shows)
 
 
-def play(scenario: Callable[[EventHub, LiveViews, Screen], Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run with a hub and live views that live as long as the scenario."""
+@asynccontextmanager
+async def live_views(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[EventHub, LiveViews, Screen]]:
+    """A hub and live views that live as long as the test."""
     screen = Screen()
     monkeypatch.setitem(live.RENDERERS, "screen", screen.render)
-
-    async def main() -> None:
-        hub = EventHub(LoopClock(NOON))
-        views = LiveViews(hub, None)  # type: ignore[arg-type]
-        running = [asyncio.create_task(hub.run()), asyncio.create_task(views.run())]
-        try:
-            await scenario(hub, views, screen)
-            assert not any(task.done() for task in running)
-        finally:
-            for task in running:
-                task.cancel()
-
-    run_virtual(main, seed=1, start=NOON)
+    hub = EventHub(LoopClock(NOON))
+    views = LiveViews(hub, None)  # type: ignore[arg-type]
+    running = [asyncio.create_task(hub.run()), asyncio.create_task(views.run())]
+    try:
+        yield hub, views, screen
+        assert not any(task.done() for task in running)
+    finally:
+        for task in running:
+            task.cancel()
 
 
 async def hear(tab: AsyncIterator[bytes], within: float = 2 * COALESCE_SECONDS) -> tuple[str, Shown]:
@@ -65,8 +62,8 @@ async def hear_change(tab: AsyncIterator[bytes]) -> tuple[str, Shown]:
     return message
 
 
-def test_a_tab_gets_everything_first_and_then_what_changed(monkeypatch: pytest.MonkeyPatch):
-    async def scenario(hub: EventHub, views: LiveViews, screen: Screen) -> None:
+async def test_a_tab_gets_everything_first_and_then_what_changed(monkeypatch: pytest.MonkeyPatch):
+    async with live_views(monkeypatch) as (hub, views, screen):
         screen.shows = {"box": "one", "other": "same"}
         tab = views.watch("screen", Selection())
         assert await hear(tab) == ("fragments", {"box": "one", "other": "same"})
@@ -74,43 +71,37 @@ def test_a_tab_gets_everything_first_and_then_what_changed(monkeypatch: pytest.M
         hub.publish("worker", "a")
         assert await hear_change(tab) == ("fragments", {"box": "two"})
 
-    play(scenario, monkeypatch)
 
-
-def test_boxes_that_come_or_go_make_the_tab_take_everything_anew(monkeypatch: pytest.MonkeyPatch):
-    async def scenario(hub: EventHub, views: LiveViews, screen: Screen) -> None:
+async def test_boxes_that_come_or_go_make_the_tab_take_everything_anew(monkeypatch: pytest.MonkeyPatch):
+    async with live_views(monkeypatch) as (hub, views, screen):
         tab = views.watch("screen", Selection())
         await hear(tab)
         screen.shows = {"box": "one", "new": "box"}
         hub.publish("node", "new")
         assert await hear_change(tab) == ("reload", {})
 
-    play(scenario, monkeypatch)
 
-
-def test_a_change_that_does_not_concern_a_page_still_shows_that_the_stream_lives(monkeypatch: pytest.MonkeyPatch):
-    async def scenario(hub: EventHub, views: LiveViews, screen: Screen) -> None:
+async def test_a_change_that_does_not_concern_a_page_still_shows_that_the_stream_lives(monkeypatch: pytest.MonkeyPatch):
+    async with live_views(monkeypatch) as (hub, views, _):
         tab = views.watch("screen", Selection())
         await hear(tab)
         for _ in range(30):
             hub.publish("worker", "elsewhere")
             assert await hear(tab) == ("beat", {})
 
-    play(scenario, monkeypatch)
 
-
-def test_silence_is_filled_with_beats(monkeypatch: pytest.MonkeyPatch):
-    async def scenario(hub: EventHub, views: LiveViews, screen: Screen) -> None:
+async def test_silence_is_filled_with_beats(monkeypatch: pytest.MonkeyPatch):
+    async with live_views(monkeypatch) as (_, views, _):
         tab = views.watch("screen", Selection())
         await hear(tab)
         assert await hear(tab, within=HEARTBEAT_SECONDS + 1) == ("beat", {})
 
-    play(scenario, monkeypatch)
-
 
 @pytest.mark.parametrize("failure", [Unavailable("the ledger is away"), KeyError("a template's mistake")], ids=repr)
-def test_a_view_that_cannot_be_drawn_harms_nobody_and_comes_back(failure: Exception, monkeypatch: pytest.MonkeyPatch):
-    async def scenario(hub: EventHub, views: LiveViews, screen: Screen) -> None:
+async def test_a_view_that_cannot_be_drawn_harms_nobody_and_comes_back(
+    failure: Exception, monkeypatch: pytest.MonkeyPatch
+):
+    async with live_views(monkeypatch) as (hub, views, screen):
         tab = views.watch("screen", Selection())
         await hear(tab)
         screen.failure = failure
@@ -120,11 +111,9 @@ def test_a_view_that_cannot_be_drawn_harms_nobody_and_comes_back(failure: Except
         hub.publish("worker", "a")
         assert await hear_change(tab) == ("fragments", {"box": "again"})
 
-    play(scenario, monkeypatch)
 
-
-def test_a_tab_that_does_not_read_is_told_to_take_everything_anew(monkeypatch: pytest.MonkeyPatch):
-    async def scenario(hub: EventHub, views: LiveViews, screen: Screen) -> None:
+async def test_a_tab_that_does_not_read_is_told_to_take_everything_anew(monkeypatch: pytest.MonkeyPatch):
+    async with live_views(monkeypatch) as (hub, views, screen):
         tab = views.watch("screen", Selection())
         await hear(tab)
         for number in range(live.TAB_QUEUE + 1):
@@ -133,19 +122,15 @@ def test_a_tab_that_does_not_read_is_told_to_take_everything_anew(monkeypatch: p
             await asyncio.sleep(2 * COALESCE_SECONDS)
         assert await hear_change(tab) == ("reload", {})
 
-    play(scenario, monkeypatch)
 
-
-def test_a_page_without_live_view_is_refused_before_the_stream_begins(monkeypatch: pytest.MonkeyPatch):
-    async def scenario(hub: EventHub, views: LiveViews, screen: Screen) -> None:
+async def test_a_page_without_live_view_is_refused_before_the_stream_begins(monkeypatch: pytest.MonkeyPatch):
+    async with live_views(monkeypatch) as (_, views, _):
         with pytest.raises(InvalidInput):
             views.watch("nope", Selection())
 
-    play(scenario, monkeypatch)
 
-
-def test_what_happens_while_the_missed_is_told_is_not_missed(monkeypatch: pytest.MonkeyPatch):
-    async def scenario(hub: EventHub, views: LiveViews, screen: Screen) -> None:
+async def test_what_happens_while_the_missed_is_told_is_not_missed(monkeypatch: pytest.MonkeyPatch):
+    async with live_views(monkeypatch) as (hub, _, _):
         for number in range(3):
             hub.publish("worker", f"early-{number}")
             await asyncio.sleep(2 * COALESCE_SECONDS)
@@ -156,11 +141,11 @@ def test_what_happens_while_the_missed_is_told_is_not_missed(monkeypatch: pytest
         told = [await anext(listener) for _ in range(3)]
         assert [event.changes for event in told] == [{"worker": ["early-2"]}, {}, {"worker": ["meanwhile"]}]
 
-    play(scenario, monkeypatch)
 
-
-def test_a_listener_who_was_away_beyond_the_ring_or_falls_behind_is_told_to_resync(monkeypatch: pytest.MonkeyPatch):
-    async def scenario(hub: EventHub, views: LiveViews, screen: Screen) -> None:
+async def test_a_listener_who_was_away_beyond_the_ring_or_falls_behind_is_told_to_resync(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    async with live_views(monkeypatch) as (hub, _, _):
         slow = hub.listen()
         await anext(slow)
         for number in range(RING + 2):
@@ -169,5 +154,3 @@ def test_a_listener_who_was_away_beyond_the_ring_or_falls_behind_is_told_to_resy
         assert RING > CLIENT_QUEUE
         assert (await anext(slow)).type == "resync"
         assert (await anext(hub.listen(last_id=1))).type == "resync"
-
-    play(scenario, monkeypatch)

@@ -18,7 +18,7 @@ from mooring.ledger.faults import Fault
 from mooring.model.claim_request import ClaimRequest
 from mooring.queries.events import EventHub
 from mooring.queries.worker_detail import read_worker
-from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour, harbour, play
+from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour, harbour
 
 POOL = f"{NAMESPACE}/linux"
 PROTECTION = {"ceilingSeconds": 600, "graceSeconds": 1}
@@ -75,99 +75,79 @@ def test_every_live_page_has_one_rendering():
     assert set(RENDERERS) == LIVE
 
 
-def test_a_worker_s_page_follows_a_claim_from_idle_to_busy_and_back():
-    async def scenario():
+async def test_a_worker_s_page_follows_a_claim_from_idle_to_busy_and_back():
+    async with (
+        fleet() as (world, replica, pod),
+        opened(world, replica, "worker", f"{NAMESPACE}/{pod.metadata.name}") as tab,
+    ):
+        assert "idle" in tab.shown["standing"] and "not protected" in tab.shown["protection"]
+        claim = await replica.mooring.claims.desk.claim(POOL, ClaimRequest("acme", ttl_seconds=3600))
+        await tab.until("sessions", lambda html: claim.id in html, HISTORY_SECONDS / 2)
+        await tab.until("timeline", lambda html: claim.id in html, HISTORY_SECONDS / 2)
+        await tab.until("standing", lambda html: "busy" in html and "acme" in html, 6)
+        await tab.until("protection", lambda html: "protected until" in html and "min left" in html, 6)
+        await tab.until("sessions", lambda html: "running" in html, 6)
+        await replica.mooring.claims.desk.release(claim.id, claim.epoch)
+        await tab.until("standing", lambda html: "idle" in html, 6)
+        await tab.until("sessions", lambda html: "released" in html, 6)
+
+
+async def test_the_time_that_is_left_runs_on_where_nothing_else_happens():
+    async with (
+        fleet() as (world, replica, pod),
+        opened(world, replica, "worker", f"{NAMESPACE}/{pod.metadata.name}") as tab,
+    ):
+        await replica.mooring.claims.desk.claim(POOL, ClaimRequest("acme", ttl_seconds=3600))
+        await tab.until("protection", lambda html: "9 min left" in html, 6)
+        await tab.until("protection", lambda html: "7 min left" in html, 180)
+
+
+async def test_a_worker_that_goes_says_so_and_one_that_comes_under_its_name_is_shown():
+    with capture_logs() as logged:
         async with (
             fleet() as (world, replica, pod),
             opened(world, replica, "worker", f"{NAMESPACE}/{pod.metadata.name}") as tab,
         ):
-            assert "idle" in tab.shown["standing"] and "not protected" in tab.shown["protection"]
-            claim = await replica.mooring.claims.desk.claim(POOL, ClaimRequest("acme", ttl_seconds=3600))
-            await tab.until("sessions", lambda html: claim.id in html, HISTORY_SECONDS / 2)
-            await tab.until("timeline", lambda html: claim.id in html, HISTORY_SECONDS / 2)
-            await tab.until("standing", lambda html: "busy" in html and "acme" in html, 6)
-            await tab.until("protection", lambda html: "protected until" in html and "min left" in html, 6)
-            await tab.until("sessions", lambda html: "running" in html, 6)
-            await replica.mooring.claims.desk.release(claim.id, claim.epoch)
-            await tab.until("standing", lambda html: "idle" in html, 6)
-            await tab.until("sessions", lambda html: "released" in html, 6)
-
-    play(scenario)
+            await world.change({"warm": 0, "max": 0})
+            await world.client.delete(PODS, pod.metadata.name, NAMESPACE)
+            await tab.until("standing", lambda html: f"no worker {NAMESPACE}/{pod.metadata.name} any more" in html, 60)
+            assert all("hidden" in html for part, html in tab.shown.items() if part != "standing")
+            await world.change({"warm": 1, "max": 1})
+            await tab.until("standing", lambda html: "idle" in html, 60)
+            assert "hidden" not in tab.shown["timeline"] and "made" in tab.shown["timeline"]
+    assert not [line for line in logged if "live view" in line["event"]]
 
 
-def test_the_time_that_is_left_runs_on_where_nothing_else_happens():
-    async def scenario():
-        async with (
-            fleet() as (world, replica, pod),
-            opened(world, replica, "worker", f"{NAMESPACE}/{pod.metadata.name}") as tab,
-        ):
-            await replica.mooring.claims.desk.claim(POOL, ClaimRequest("acme", ttl_seconds=3600))
-            await tab.until("protection", lambda html: "9 min left" in html, 6)
-            await tab.until("protection", lambda html: "7 min left" in html, 180)
-
-    play(scenario)
-
-
-def test_a_worker_that_goes_says_so_and_one_that_comes_under_its_name_is_shown():
-    async def scenario():
-        with capture_logs() as logged:
-            async with (
-                fleet() as (world, replica, pod),
-                opened(world, replica, "worker", f"{NAMESPACE}/{pod.metadata.name}") as tab,
-            ):
-                await world.change({"warm": 0, "max": 0})
-                await world.client.delete(PODS, pod.metadata.name, NAMESPACE)
-                await tab.until(
-                    "standing", lambda html: f"no worker {NAMESPACE}/{pod.metadata.name} any more" in html, 60
-                )
-                assert all("hidden" in html for part, html in tab.shown.items() if part != "standing")
-                await world.change({"warm": 1, "max": 1})
-                await tab.until("standing", lambda html: "idle" in html, 60)
-                assert "hidden" not in tab.shown["timeline"] and "made" in tab.shown["timeline"]
-        assert not [line for line in logged if "live view" in line["event"]]
-
-    play(scenario)
+async def test_a_node_s_page_shows_that_it_drains_and_what_its_going_would_mean():
+    async with fleet() as (world, replica, pod), opened(world, replica, "node", pod.spec.node_name) as tab:
+        assert "Open for work" in tab.shown["standing"] and "safe" in tab.shown["verdict"]
+        claim = await replica.mooring.claims.desk.claim(POOL, ClaimRequest("acme", ttl_seconds=3600))
+        await tab.until("verdict", lambda html: "waits" in html, 6)
+        await tab.until("sessions", lambda html: claim.id in html, 6)
+        await tab.until("workers", lambda html: "busy" in html and "min left" in html, 6)
+        await world.client.merge_patch(NODES, pod.spec.node_name, {"spec": {"unschedulable": True}})
+        await tab.until("standing", lambda html: "Draining" in html and "cordon" in html, 6)
+        await tab.until("workers", lambda html: "draining" in html, 6)
 
 
-def test_a_node_s_page_shows_that_it_drains_and_what_its_going_would_mean():
-    async def scenario():
+async def test_a_node_s_page_tells_who_waits_for_its_workers():
+    async with fleet() as (world, replica, pod), opened(world, replica, "node", pod.spec.node_name) as tab:
+        await replica.mooring.claims.desk.claim(POOL, ClaimRequest("acme", ttl_seconds=3600))
+        waits = asyncio.create_task(replica.mooring.claims.desk.claim(POOL, ClaimRequest("next", wait=60)))
+        await tab.until("verdict", lambda html: f"1 for {POOL}, 0 idle elsewhere" in html, 10)
+        waits.cancel()
+
+
+async def test_a_node_that_goes_says_so():
+    with capture_logs() as logged:
         async with fleet() as (world, replica, pod), opened(world, replica, "node", pod.spec.node_name) as tab:
-            assert "Open for work" in tab.shown["standing"] and "safe" in tab.shown["verdict"]
-            claim = await replica.mooring.claims.desk.claim(POOL, ClaimRequest("acme", ttl_seconds=3600))
-            await tab.until("verdict", lambda html: "waits" in html, 6)
-            await tab.until("sessions", lambda html: claim.id in html, 6)
-            await tab.until("workers", lambda html: "busy" in html and "min left" in html, 6)
-            await world.client.merge_patch(NODES, pod.spec.node_name, {"spec": {"unschedulable": True}})
-            await tab.until("standing", lambda html: "Draining" in html and "cordon" in html, 6)
-            await tab.until("workers", lambda html: "draining" in html, 6)
-
-    play(scenario)
+            await world.client.delete(NODES, pod.spec.node_name)
+            await tab.until("standing", lambda html: f"no node {pod.spec.node_name} any more" in html, 30)
+            assert all("hidden" in html for part, html in tab.shown.items() if part != "standing")
+    assert not [line for line in logged if "live view" in line["event"]]
 
 
-def test_a_node_s_page_tells_who_waits_for_its_workers():
-    async def scenario():
-        async with fleet() as (world, replica, pod), opened(world, replica, "node", pod.spec.node_name) as tab:
-            await replica.mooring.claims.desk.claim(POOL, ClaimRequest("acme", ttl_seconds=3600))
-            waits = asyncio.create_task(replica.mooring.claims.desk.claim(POOL, ClaimRequest("next", wait=60)))
-            await tab.until("verdict", lambda html: f"1 for {POOL}, 0 idle elsewhere" in html, 10)
-            waits.cancel()
-
-    play(scenario)
-
-
-def test_a_node_that_goes_says_so():
-    async def scenario():
-        with capture_logs() as logged:
-            async with fleet() as (world, replica, pod), opened(world, replica, "node", pod.spec.node_name) as tab:
-                await world.client.delete(NODES, pod.spec.node_name)
-                await tab.until("standing", lambda html: f"no node {pod.spec.node_name} any more" in html, 30)
-                assert all("hidden" in html for part, html in tab.shown.items() if part != "standing")
-        assert not [line for line in logged if "live view" in line["event"]]
-
-    play(scenario)
-
-
-def test_a_worker_s_page_stays_live_while_the_ledger_is_away():
+async def test_a_worker_s_page_stays_live_while_the_ledger_is_away():
     away = False
 
     async def scenario():
@@ -181,42 +161,36 @@ def test_a_worker_s_page_stays_live_while_the_ledger_is_away():
             away = False
             await tab.until("timeline", lambda html: "ledger cannot be read" not in html, 15)
 
-    play(scenario)
+    await scenario()
 
 
-def test_looking_at_one_worker_calls_no_api_and_reads_its_history_rarely():
-    async def scenario():
-        async with (
-            fleet(warm=3) as (world, replica, pod),
-            opened(world, replica, "worker", f"{NAMESPACE}/{pod.metadata.name}"),
-        ):
-            calls, asked = len(replica.ledger.calls), len(replica.process.calls)
-            for number in range(120):
-                await world.client.merge_patch(NODES, "node-1", {"metadata": {"labels": {"stir": str(number)}}})
-                await asyncio.sleep(0.5)
-            paths = [call.path for call in replica.ledger.calls[calls:]]
-            live, history = paths.count("claims.live_by_pods"), paths.count("claims.list")
-            assert 40 <= live <= 62, "once a second at most"
-            assert 1 <= history <= 60 / HISTORY_SECONDS + 1
-            told = {call.path for call in replica.process.calls[asked:]}
-            assert all("karpenter.sh" in path for path in told), "whether Karpenter came is asked for all the time"
-
-    play(scenario)
+async def test_looking_at_one_worker_calls_no_api_and_reads_its_history_rarely():
+    async with (
+        fleet(warm=3) as (world, replica, pod),
+        opened(world, replica, "worker", f"{NAMESPACE}/{pod.metadata.name}"),
+    ):
+        calls, asked = len(replica.ledger.calls), len(replica.process.calls)
+        for number in range(120):
+            await world.client.merge_patch(NODES, "node-1", {"metadata": {"labels": {"stir": str(number)}}})
+            await asyncio.sleep(0.5)
+        paths = [call.path for call in replica.ledger.calls[calls:]]
+        live, history = paths.count("claims.live_by_pods"), paths.count("claims.list")
+        assert 40 <= live <= 62, "once a second at most"
+        assert 1 <= history <= 60 / HISTORY_SECONDS + 1
+        told = {call.path for call in replica.process.calls[asked:]}
+        assert all("karpenter.sh" in path for path in told), "whether Karpenter came is asked for all the time"
 
 
 @pytest.mark.parametrize("page", ["worker", "node"])
-def test_the_page_is_made_of_what_the_stream_sends(page: str):
-    async def scenario():
-        async with fleet() as (world, replica, pod):
-            subject = pod.spec.node_name if page == "node" else f"{NAMESPACE}/{pod.metadata.name}"
-            readings = replica.mooring.queries
-            fragments = await RENDERERS[page](readings, Selection(subject=subject))
-            if page == "node":
-                values = {"look": await readings.inspection.node(subject)}
-            else:
-                values = {"detail": await read_worker(readings.inspection, *subject.split("/"))}
-            whole = render(f"{page}.html", now=world.clock.now(), subject=subject, here=page, **values)
-            assert all(html.strip() in whole for html in fragments.values())
-            assert whole.count("data-part") == len(fragments)
-
-    play(scenario)
+async def test_the_page_is_made_of_what_the_stream_sends(page: str):
+    async with fleet() as (world, replica, pod):
+        subject = pod.spec.node_name if page == "node" else f"{NAMESPACE}/{pod.metadata.name}"
+        readings = replica.mooring.queries
+        fragments = await RENDERERS[page](readings, Selection(subject=subject))
+        if page == "node":
+            values = {"look": await readings.inspection.node(subject)}
+        else:
+            values = {"detail": await read_worker(readings.inspection, *subject.split("/"))}
+        whole = render(f"{page}.html", now=world.clock.now(), subject=subject, here=page, **values)
+        assert all(html.strip() in whole for html in fragments.values())
+        assert whole.count("data-part") == len(fragments)

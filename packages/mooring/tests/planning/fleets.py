@@ -11,7 +11,8 @@ from mooring.model.node import Node
 from mooring.model.pool import Pool, PoolSpec
 from mooring.model.worker import Stamp, Worker
 from mooring.planning.placement import Placed
-from mooring.planning.pools.plan import PoolPlan, PoolSnapshot
+from mooring.planning.pools.plan import PoolPlan
+from mooring.planning.pools.snapshot import PoolSnapshot
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 HASH = "current"

@@ -11,6 +11,7 @@ from mooring.model.node import Quarantine
 from mooring.model.why import Condition
 from mooring.planning import doctor
 from mooring.planning.budgets.plan import AbandonedBudget
+from mooring.planning.pool_checks import judge_pools
 from packages.mooring.tests.planning.fleets import NOW, pool, terminating, worker
 
 CRD = load_crds()[0]
@@ -103,17 +104,33 @@ def test_a_floor_is_as_broken_as_the_pool_that_has_waited_longest():
     assert doctor.floor_broken_seconds([pool()], NOW) == 0.0
 
 
-def with_condition(kind, message, since=NOW, status="False"):
+def with_condition(kind, message, since=NOW, status="False", reason="Because"):
     plain = pool()
-    conditions = (Condition(kind, status, "Because", message, last_transition_time=since.isoformat()),)
+    conditions = (Condition(kind, status, reason, message, last_transition_time=since.isoformat()),)
     return msgspec.structs.replace(plain, status=msgspec.structs.replace(plain.status, conditions=conditions))
 
 
 def test_pools_that_cannot_schedule_fail_with_the_fix_of_their_condition():
-    (check,) = doctor.judge_pools([with_condition("Schedulable", "0/3 nodes. Fix: add toleration a:NoSchedule")])
+    (check,) = judge_pools([with_condition("Schedulable", "0/3 nodes. Fix: add toleration a:NoSchedule")], NOW)
     assert (check.status, check.fix) == ("fail", "add toleration a:NoSchedule")
-    assert doctor.judge_pools([pool(warm=9, max=1)])[0].status == "fail"
-    assert [check.status for check in doctor.judge_pools([pool()])] == ["ok"]
+    (homeless,) = judge_pools([with_condition("Schedulable", "no node belongs to a pool named 'x'")], NOW)
+    assert homeless.fix == "kubectl -n runners edit workerpool linux"
+    assert judge_pools([pool(warm=9, max=1)], NOW)[0].status == "fail"
+    assert [check.status for check in judge_pools([pool()], NOW)] == ["ok"]
+
+
+@pytest.mark.parametrize(
+    ("refusal", "fix"),
+    [
+        ("exceeded quota: few, requested: pods=1", "kubectl -n runners describe resourcequota few"),
+        ("denied by a webhook", "kubectl -n runners describe workerpool linux"),
+    ],
+)
+def test_a_pool_whose_creates_are_refused_for_a_minute_fails_with_the_next_command(refusal, fix):
+    pools = [with_condition("Ready", refusal, reason="CreateFailed")]
+    (check,) = judge_pools(pools, NOW + timedelta(seconds=60))
+    assert check.status == "fail" and refusal in check.message and check.fix.startswith(fix)
+    assert judge_pools(pools, NOW + timedelta(seconds=59))[0].status == "ok"
 
 
 def test_protection_without_an_end_is_found_in_templates_and_node_pools():

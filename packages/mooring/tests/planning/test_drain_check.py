@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from mooring.model.node import DrainBound
 from mooring.model.worker import MARKED, Stamp
 from mooring.planning.drain_check import DrainSnapshot, DrainVerdict, Fate, plan_drain_check
 from mooring.planning.workers import classify_worker
@@ -98,3 +99,33 @@ def test_a_node_that_drains_already_says_so():
 def test_an_adopted_worker_that_may_run_a_session_makes_the_answer_unknown():
     answer = check(worker(0), worker(1, unproven_since=NOW))
     assert answer.verdict is DrainVerdict.UNKNOWN and "linux-1" in answer.message and "linux-0" not in answer.message
+
+
+@pytest.mark.parametrize(
+    ("bound", "since", "seconds", "fate", "held_until"),
+    [
+        (None, None, 90, Fate.WAITS, LATER),  # Karpenter waits for ever, the ceiling ends the protection
+        (3600, None, 90, Fate.WAITS, LATER),
+        (600, None, 90, Fate.WAITS, NOW + timedelta(seconds=600)),
+        (600, None, 900, Fate.LOST, None),
+        (600, NOW - timedelta(seconds=500), 90, Fate.WAITS, NOW + timedelta(seconds=100)),
+        (600, NOW - timedelta(seconds=500), 120, Fate.LOST, None),
+        (600, NOW - timedelta(seconds=700), 5, Fate.LOST, None),
+    ],
+)
+def test_the_nodes_own_node_claim_ends_the_wait_for_a_protected_session(bound, since, seconds, fate, held_until):
+    at = node(drain_bound=DrainBound("work-x7", bound, since), claim_terminating=since is not None)
+    answer = check(busy(), claims=[ran(seconds)], at=at)
+    assert (answer.claims[0].would_be, answer.held_until) == (fate, held_until)
+    assert ("NodeClaim work-x7" in answer.claims[0].because) is (held_until != LATER)
+
+
+def test_the_bound_counts_from_the_deletion_of_the_node_claim_and_not_from_an_earlier_cordon():
+    at = node(drain_bound=DrainBound("work-x7", 600), unschedulable=True, draining_since=NOW - timedelta(hours=1))
+    assert check(busy(), claims=[ran(90)], at=at).held_until == NOW + timedelta(seconds=600)
+
+
+def test_a_worker_that_is_stamped_without_a_live_claim_makes_the_answer_unknown():
+    answer = check(worker(0), worker(1, stamp=STAMP))
+    assert answer.verdict is DrainVerdict.UNKNOWN and "linux-1" in answer.message and "linux-0" not in answer.message
+    assert answer.fix.startswith("mooring workers --node node-1 -o wide")

@@ -7,6 +7,8 @@ import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import pytest
+
 from drydock import Cluster, LocalOptions, local_cluster
 from hawser.client import KubeClient
 from hawser.clock import Entropy, SystemClock
@@ -18,13 +20,16 @@ from mooring.app import Adapters, Mooring, ReplicaOptions, Surroundings
 from mooring.controllers.activity import PolledActivity
 from mooring.controllers.pools.probe import HttpProbe
 from mooring.incidents.documents import StagedDocuments
-from mooring.incidents.fakes import Mint
+from mooring.incidents.fakes import Gateway, Mint
 from mooring.kinds.installation import install_crds
 from mooring.kinds.resources import WORKERPOOLS
 from mooring.ledger.twin import MemoryLedger, MemoryStore
 from mooring.model.doctor_report import Check, DoctorReport
 from mooring.model.permissions import CLUSTER_RULES
+from mooring.planning.destinations import THIS_MACHINE
 from packages.mooring.tests.requirements import require_kubectl
+
+pytestmark = pytest.mark.realtime
 
 CLOCK = SystemClock()
 
@@ -40,7 +45,7 @@ async def running(client: KubeClient) -> AsyncIterator[Mooring]:
             CLOCK,
             entropy,
             ReplicaOptions("a", "http://127.0.0.1"),
-            Adapters(Mint(), PolledActivity(CLOCK), StagedDocuments(), HttpProbe()),
+            Adapters(Mint(), PolledActivity(CLOCK), StagedDocuments(), HttpProbe(THIS_MACHINE), Gateway()),
         )
     )
     task = asyncio.create_task(mooring.run())
@@ -100,8 +105,8 @@ async def examine(rules: list[dict[str, object]]) -> DoctorReport:
                 return await mooring.queries.doctor.examine()
 
 
-def test_an_account_that_may_not_list_nodes_is_told_the_verb_and_everything_else_is_examined():
-    checkup = asyncio.run(examine(without_listing_nodes()))
+async def test_an_account_that_may_not_list_nodes_is_told_the_verb_and_everything_else_is_examined():
+    checkup = await examine(without_listing_nodes())
     by_id = {check.id: check for check in checkup.checks}
     assert by_id["permission/nodes"].status == "fail"
     assert by_id["permission/nodes"].message == "nodes: list, watch is missing"
@@ -113,8 +118,8 @@ def test_an_account_that_may_not_list_nodes_is_told_the_verb_and_everything_else
     }
 
 
-def test_the_permissions_that_install_prints_are_all_that_is_needed():
-    checkup = asyncio.run(examine([dict(rule) for rule in CLUSTER_RULES]))
+async def test_the_permissions_that_install_prints_are_all_that_is_needed():
+    checkup = await examine([dict(rule) for rule in CLUSTER_RULES])
     assert [check.message for check in checkup.checks if check.status in ("warn", "fail")] == []
 
 
@@ -156,9 +161,9 @@ async def examine_mints() -> list[Check]:
     return found
 
 
-def test_the_doctor_says_what_a_mint_lacks_and_its_fix_grants_one_secret():
+async def test_the_doctor_says_what_a_mint_lacks_and_its_fix_grants_one_secret():
     require_kubectl()
-    forbidden, granted, wrong = asyncio.run(examine_mints())
+    forbidden, granted, wrong = await examine_mints()
     assert (forbidden.status, forbidden.message) == ("fail", "Mooring may not read Secret default/mint-key of its mint")
     assert "--verb=get --resource=secrets --resource-name=mint-key" in forbidden.fix
     assert "--serviceaccount=default:mooring" in forbidden.fix

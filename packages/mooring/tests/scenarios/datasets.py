@@ -17,7 +17,7 @@ from packages.mooring.tests.scenarios.harbour import NAMESPACE, harbour
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class Dataset:
     """The stage, the storage, and the hands that move nodes."""
 
     stage: Stage
@@ -74,10 +74,10 @@ class World:
 @contextlib.asynccontextmanager
 async def dataset_world(
     nodes: int = 12, storage: Storage | None = None, seed: int = 1, rules: Sequence[Rule] = ()
-) -> AsyncIterator[World]:
+) -> AsyncIterator[Dataset]:
     """A control plane that runs and suffers the rules, and no dataset yet."""
     source = storage or Storage()
     async with harbour(seed, nodes, source.script) as stage:
         drift = Drift(stage.client, stage.sandbox.fleet, stage.clock, stage.entropy)
         stage.start(rules=rules)
-        yield World(stage, source, drift, [])
+        yield Dataset(stage, source, drift, [])

@@ -16,7 +16,7 @@ from mooring.incidents.storage import Storage
 from mooring.kinds.resources import WARMUPS
 from mooring.model import names
 from packages.mooring.tests.requirements import require_kubernetes
-from packages.mooring.tests.scenarios.datasets import World
+from packages.mooring.tests.scenarios.datasets import Dataset
 
 pytestmark = pytest.mark.kubernetes
 
@@ -34,7 +34,7 @@ async def _play() -> dict[str, Any]:
     storage = Storage(fetch_seconds=0.5)
     async with open_real_stage(HURRY, plain_nodes(5), storage.script) as stage:
         replica = stage.start()
-        world = World(stage, storage, Drift(stage.client, stage.sandbox.fleet, stage.clock, stage.entropy), [])
+        world = Dataset(stage, storage, Drift(stage.client, stage.sandbox.fleet, stage.clock, stage.entropy), [])
         nodes = stage.sandbox.fleet.node_names
         await make_older_jobs(stage, nodes[:3] + nodes[:1])
         await _until(lambda: _all_complete(stage), "older Jobs that are complete")

@@ -76,22 +76,22 @@ async def test_a_busy_worker_on_a_tainted_node_outlives_any_number_of_failed_che
     assert kept.metadata.uid == claim.pod_uid and not kept.terminating
 
 
-async def test_a_busy_worker_that_terminates_drains_on_though_it_does_not_answer():
-    async with harbour(scripts=lambda _: Script(stop_seconds=120)) as world:
-        replica = world.start()
-        await settle(world, 4)
-        claim = await replica.mooring.claims.desk.claim(POOL, ClaimRequest("acme", ttl_seconds=3600))
-        pod = await world.client.get(PODS, claim.pod_name, NAMESPACE)
-        world.doctor.answers[pod.status.pod_ip] = REFUSED
-        await world.client.delete(PODS, claim.pod_name, NAMESPACE)
-        await world.clock.sleep(100)
-        assert (await replica.mooring.claims.desk.get(claim.id)).state is ClaimState.RUNNING
-        assert (await workers(replica))[claim.pod_name].state == "draining"
+@pytest.mark.world(scripts=lambda _: Script(stop_seconds=120))
+async def test_a_busy_worker_that_terminates_drains_on_though_it_does_not_answer(world):
+    replica = world.start()
+    await settle(world, 4)
+    claim = await replica.mooring.claims.desk.claim(POOL, ClaimRequest("acme", ttl_seconds=3600))
+    pod = await world.client.get(PODS, claim.pod_name, NAMESPACE)
+    world.doctor.answers[pod.status.pod_ip] = REFUSED
+    await world.client.delete(PODS, claim.pod_name, NAMESPACE)
+    await world.clock.sleep(100)
+    assert (await replica.mooring.claims.desk.get(claim.id)).state is ClaimState.RUNNING
+    assert (await workers(replica))[claim.pod_name].state == "draining"
 
-        async def lost() -> bool:
-            return (await replica.mooring.claims.desk.get(claim.id)).state is ClaimState.LOST
+    async def lost() -> bool:
+        return (await replica.mooring.claims.desk.get(claim.id)).state is ClaimState.LOST
 
-        await world.until(lost, 60, "its claim is lost when its pod is gone")
+    await world.until(lost, 60, "its claim is lost when its pod is gone")
 
 
 async def test_a_busy_worker_that_only_fails_its_checks_keeps_its_claim_and_gets_no_further_session(world):

@@ -10,7 +10,7 @@ from mooring.incidents.sessions import Sessions
 from mooring.incidents.stage import NAMESPACE, Stage
 from packages.mooring.tests.requirements import require_kubectl, require_kubernetes
 
-pytestmark = [pytest.mark.slow, pytest.mark.kubernetes]
+pytestmark = [pytest.mark.slow, pytest.mark.kubernetes, pytest.mark.realtime]
 
 POOL = f"{NAMESPACE}/linux"
 CEILING_SECONDS = 25
@@ -50,6 +50,6 @@ async def drain_everything_in_turn() -> None:
         assert held.died_at is not None and CEILING_SECONDS <= held.died_at - began <= CEILING_SECONDS + 15
 
 
-def test_kubectl_drains_every_node_and_no_session_ends_before_it_is_over_or_at_its_ceiling():
+async def test_kubectl_drains_every_node_and_no_session_ends_before_it_is_over_or_at_its_ceiling():
     require_kubernetes()
-    asyncio.run(drain_everything_in_turn())
+    await drain_everything_in_turn()

@@ -162,8 +162,8 @@ async def test_a_template_that_changes_after_the_start_is_told_and_changes_nothi
 
 
 # --- services --------------------------------------------------------------------------------------------------------
-def test_a_services_pods_get_the_template_and_a_new_one_rolls_the_deployment():
-    async def scenario(stage: Any) -> None:
+async def test_a_services_pods_get_the_template_and_a_new_one_rolls_the_deployment():
+    async with on_stage() as stage:
         stage.start()
         await _account(stage.client)
         await create(stage, podTemplate=SHAPE, **PLACED)
@@ -178,11 +178,9 @@ def test_a_services_pods_get_the_template_and_a_new_one_rolls_the_deployment():
         assert [one.metadata.labels["app"] for one in pods] == ["other"]
         assert pods[0].metadata.name != pod["metadata"]["name"]
 
-    on_stage(scenario)
 
-
-def test_a_service_without_an_account_gets_no_token_and_one_with_an_account_does():
-    async def scenario(stage: Any) -> None:
+async def test_a_service_without_an_account_gets_no_token_and_one_with_an_account_does():
+    async with on_stage() as stage:
         stage.start()
         await _account(stage.client)
         await create(stage, **PLACED)
@@ -194,11 +192,9 @@ def test_a_service_without_an_account_gets_no_token_and_one_with_an_account_does
         assert plain["spec"]["template"]["spec"]["automountServiceAccountToken"] is False
         assert "automountServiceAccountToken" not in named["spec"]["template"]["spec"]
 
-    on_stage(scenario)
 
-
-def test_annotations_of_a_service_are_set_changed_and_removed_and_others_stay():
-    async def scenario(stage: Any) -> None:
+async def test_annotations_of_a_service_are_set_changed_and_removed_and_others_stay():
+    async with on_stage() as stage:
         replica = stage.start()
         lb = "service.beta.kubernetes.io/azure-load-balancer-internal"
         await create(stage, serviceAnnotations={lb: "true", "team": "a"}, **PLACED)
@@ -227,34 +223,28 @@ def test_annotations_of_a_service_are_set_changed_and_removed_and_others_stay():
         await stage.clock.sleep(60)
         assert [call for call in replica.process.calls[calls:] if call.method != "GET"] == []
 
-    on_stage(scenario)
 
-
-def test_a_template_that_no_node_takes_is_refused_before_anything_is_applied_and_its_fix_helps():
-    async def scenario(stage: Any) -> None:
+async def test_a_template_that_no_node_takes_is_refused_before_anything_is_applied_and_its_fix_helps():
+    async with on_stage() as stage:
         stage.start()
         await create(stage, podTemplate={"resources": {"requests": {"cpu": "10000"}}}, **PLACED)
         status = await until_code(stage, "Unschedulable", within=30)
-        assert "nothing was applied" in status["reason"]
+        assert "nothing was rolled out" in status["reason"]
         assert (await stage.client.list(DEPLOYMENTS, NAMESPACE)).items == []
         await carry_out(stage, status["fix"])
         await until_serving(stage)
 
-    on_stage(scenario)
 
-
-def test_a_service_with_a_conflict_names_the_field():
-    async def scenario(stage: Any) -> None:
+async def test_a_service_with_a_conflict_names_the_field():
+    async with on_stage() as stage:
         stage.start()
         await create(stage, podTemplate={"volumeMounts": [{"name": "nope", "mountPath": "/x"}]}, **PLACED)
         await until_code(stage, "InvalidSpec", within=30)
         assert "spec.podTemplate.volumeMounts[0].name: 'nope' is not allowed" in (await status_of(stage))["reason"]
 
-    on_stage(scenario)
 
-
-def test_a_missing_account_is_refused_before_anything_is_applied_and_its_fix_helps():
-    async def scenario(stage: Any) -> None:
+async def test_a_missing_account_is_refused_before_anything_is_applied_and_its_fix_helps():
+    async with on_stage() as stage:
         stage.start()
         await create(stage, podTemplate={"serviceAccountName": "searcher"}, **PLACED)
         status = await until_code(stage, "AccountMissing", within=30)
@@ -269,11 +259,9 @@ def test_a_missing_account_is_refused_before_anything_is_applied_and_its_fix_hel
         await carry_out(stage, status["fix"])
         await until_serving(stage)
 
-    on_stage(scenario)
 
-
-def test_the_fix_of_a_refused_pull_reaches_pods_that_have_pull_secrets_of_their_own():
-    async def scenario(stage: Any) -> None:
+async def test_the_fix_of_a_refused_pull_reaches_pods_that_have_pull_secrets_of_their_own():
+    async with on_stage() as stage:
         stage.start()
         await stage.client.create(SECRETS, {"metadata": {"name": "registry"}}, NAMESPACE)
         secrets = {"imagePullSecrets": [{"name": "registry"}]}
@@ -286,5 +274,3 @@ def test_the_fix_of_a_refused_pull_reaches_pods_that_have_pull_secrets_of_their_
             "registry",
             "pull-private-example-invalid",
         ]
-
-    on_stage(scenario)

@@ -115,26 +115,26 @@ async def test_workers_that_wait_because_they_avoid_a_node_are_made_again_once_i
         await world.until_idle(8, within=700)
 
 
-async def test_a_template_that_cannot_run_anywhere_closes_no_node():
-    async with harbour(nodes=4, scripts=serving(Broken("node-1", "node-2", "node-3", "node-4"))) as world:
-        replica = world.start()
-        await world.pool(warm=12, max=12, template=template("Always"))
-        await world.clock.sleep(300)
-        assert not await quarantined(replica)
-        assert world.witness.added == 12
+@pytest.mark.world(nodes=4, scripts=serving(Broken("node-1", "node-2", "node-3", "node-4")))
+async def test_a_template_that_cannot_run_anywhere_closes_no_node(world):
+    replica = world.start()
+    await world.pool(warm=12, max=12, template=template("Always"))
+    await world.clock.sleep(300)
+    assert not await quarantined(replica)
+    assert world.witness.added == 12
 
 
-async def test_a_new_control_plane_sees_again_what_still_fails():
-    async with harbour(nodes=4, scripts=serving(Broken("node-1"))) as world:
-        first = world.start("first")
-        await first.mooring.switches.pause("warm-floor", actor="test", reason="the failed ones are to stay")
-        await world.pool(warm=16, max=30, template=template("Always"))
-        await world.clock.sleep(120)
-        assert set(await quarantined(first)) == {"node-1"}
-        await first.kill()
-        second = world.start("second")
-        await second.mooring.wait_synced()
-        assert set(await quarantined(second)) == {"node-1"}
+@pytest.mark.world(nodes=4, scripts=serving(Broken("node-1")))
+async def test_a_new_control_plane_sees_again_what_still_fails(world):
+    first = world.start("first")
+    await first.mooring.switches.pause("warm-floor", actor="test", reason="the failed ones are to stay")
+    await world.pool(warm=16, max=30, template=template("Always"))
+    await world.clock.sleep(120)
+    assert set(await quarantined(first)) == {"node-1"}
+    await first.kill()
+    second = world.start("second")
+    await second.mooring.wait_synced()
+    assert set(await quarantined(second)) == {"node-1"}
 
 
 async def test_a_node_that_comes_back_under_the_same_name_is_another_node():
@@ -155,19 +155,19 @@ async def test_a_node_that_comes_back_under_the_same_name_is_another_node():
         assert "node-1" in await ready_on(world)
 
 
-async def test_a_quarantine_is_seen_in_the_api_in_the_terminal_and_on_the_map():
-    async with harbour(nodes=4, scripts=serving(Broken("node-1"))) as world:
-        reading = world.start().mooring.queries.fleet
-        await world.pool(warm=12, max=20, template=template())
-        await world.until_idle(12)
-        nodes, workers = await reading.nodes(), await reading.workers()
-        closed, healthy = (msgspec.to_builtins(node) for node in nodes[:2])
-        told = "3 workers failed to start within 10 min, the last one with StartError (exit code 128)"
-        assert set(closed["quarantine"]) == {"since", "until", "reason"}
-        assert closed["quarantine"]["reason"] == told and healthy["quarantine"] is None
-        (state,) = [column for column in NODES.columns if column.title == "STATE"]
-        assert state.read(closed) == f"quarantined until {closed['quarantine']['until']}: {told}"
-        assert state.read(healthy) == "open"
-        tiles = {tile.node: tile for tile in plan_tiles(nodes, workers)}
-        assert (tiles["node-1"].kind, tiles["node-2"].kind) == ("quarantined", "open")
-        assert f"quarantined until 12:10Z: {told}" in render_tile(tiles["node-1"])
+@pytest.mark.world(nodes=4, scripts=serving(Broken("node-1")))
+async def test_a_quarantine_is_seen_in_the_api_in_the_terminal_and_on_the_map(world):
+    reading = world.start().mooring.queries.fleet
+    await world.pool(warm=12, max=20, template=template())
+    await world.until_idle(12)
+    nodes, workers = await reading.nodes(), await reading.workers()
+    closed, healthy = (msgspec.to_builtins(node) for node in nodes[:2])
+    told = "3 workers failed to start within 10 min, the last one with StartError (exit code 128)"
+    assert set(closed["quarantine"]) == {"since", "until", "reason"}
+    assert closed["quarantine"]["reason"] == told and healthy["quarantine"] is None
+    (state,) = [column for column in NODES.columns if column.title == "STATE"]
+    assert state.read(closed) == f"quarantined until {closed['quarantine']['until']}: {told}"
+    assert state.read(healthy) == "open"
+    tiles = {tile.node: tile for tile in plan_tiles(nodes, workers)}
+    assert (tiles["node-1"].kind, tiles["node-2"].kind) == ("quarantined", "open")
+    assert f"quarantined until 12:10Z: {told}" in render_tile(tiles["node-1"])

@@ -12,46 +12,46 @@ from hawser.resources import NODES
 from mooring.incidents.real_stage import open_real_stage
 from mooring.incidents.storage import Storage
 from packages.mooring.tests.requirements import require_kubernetes
-from packages.mooring.tests.scenarios.datasets import World
+from packages.mooring.tests.scenarios.datasets import Dataset
 
 pytestmark = pytest.mark.kubernetes
 
 HURRY = 20.0  # a blink is three seconds
 SHARDS = 4
 ALL = [str(number) for number in range(SHARDS)]
-Act = Callable[[World], Awaitable[None]]
+Act = Callable[[Dataset], Awaitable[None]]
 
 
 def stop_start(naming: Naming, return_seconds: float) -> Act:
-    async def act(world: World) -> None:
-        names = world.stage.sandbox.fleet.node_names
-        await world.drift.stop_start(names, naming=naming, down_seconds=2.0, return_seconds=return_seconds)
+    async def act(dataset: Dataset) -> None:
+        names = dataset.stage.sandbox.fleet.node_names
+        await dataset.drift.stop_start(names, naming=naming, down_seconds=2.0, return_seconds=return_seconds)
 
     return act
 
 
-async def replace_one(world: World) -> None:
-    node = (await world.status())["shards"][2]["node"]
-    await world.stage.sandbox.fleet.remove_node(node)
-    await world.stage.sandbox.fleet.add_node("a-fresh-one")
+async def replace_one(dataset: Dataset) -> None:
+    node = (await dataset.status())["shards"][2]["node"]
+    await dataset.stage.sandbox.fleet.remove_node(node)
+    await dataset.stage.sandbox.fleet.add_node("a-fresh-one")
 
 
-async def flap(world: World) -> None:
+async def flap(dataset: Dataset) -> None:
     """Unknown for a second, as the node controller would say it, then back; and a cordon of a second."""
-    client, node = world.stage.client, (await world.status())["shards"][0]["node"]
-    await world.stage.sandbox.fleet.pause(node)
+    client, node = dataset.stage.client, (await dataset.status())["shards"][0]["node"]
+    await dataset.stage.sandbox.fleet.pause(node)
     conditions = (await client.get(NODES.raw(), node))["status"]["conditions"]
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     for condition in conditions:
         if condition["type"] == "Ready":
             condition |= {"status": "Unknown", "lastTransitionTime": now}
     await client.merge_patch(NODES, node, {"status": {"conditions": conditions}}, subresource="status")
-    await world.watch(1)
-    await world.stage.sandbox.fleet.resume(node)
+    await dataset.watch(1)
+    await dataset.stage.sandbox.fleet.resume(node)
     await client.merge_patch(NODES, node, {"spec": {"unschedulable": True}})
-    await world.watch(1)
+    await dataset.watch(1)
     await client.merge_patch(NODES, node, {"spec": {"unschedulable": None}})
-    await world.watch(5)
+    await dataset.watch(5)
 
 
 ACTS: dict[str, tuple[Act, int]] = {
@@ -74,7 +74,7 @@ async def _play() -> dict[str, dict[str, Any]]:
     storage = Storage(fetch_seconds=0.5)
     told: dict[str, dict[str, Any]] = {}
     async with open_real_stage(HURRY, plain_nodes(SHARDS + 1), storage.script) as stage:
-        world = World(stage, storage, Drift(stage.client, stage.sandbox.fleet, stage.clock, stage.entropy), [])
+        world = Dataset(stage, storage, Drift(stage.client, stage.sandbox.fleet, stage.clock, stage.entropy), [])
         stage.start()
         await world.warmup(shards=SHARDS, propagationSeconds=0)
         await world.until("Ready", within=60)

@@ -269,11 +269,15 @@ async def test_nothing_is_replaced_when_all_fall_silent_at_once_nor_when_they_co
     hung |= before
     await world.clock.sleep(3600)
     assert {pod.metadata.uid for pod in await world.pods()} == before
+    ready = next(one for one in (await world.status())["conditions"] if one["type"] == "Ready")
+    assert (ready["status"], ready["reason"]) == ("False", "AllSilent") and "way to Mooring" in ready["message"]
     for uid in sorted(before):
         hung.discard(uid)
         await world.clock.sleep(100)
     await world.clock.sleep(1200)
     assert {pod.metadata.uid for pod in await world.pods()} == before
+    ready = next(one for one in (await world.status())["conditions"] if one["type"] == "Ready")
+    assert ready["status"] == "True"
 
 
 async def test_a_full_pool_of_silent_idle_workers_gets_out_by_one_trial_when_claims_wait(world):

@@ -7,6 +7,8 @@ from typing import Any, cast
 import pytest
 
 from drydock import Script
+from drydock.faults import FaultyTransport, LoseAnswer, Plan, Rule
+from hawser.client import KubeClient
 from hawser.errors import ObjectNotFound
 from hawser.resources import JOBS, LEASES, PODS
 from mooring.controllers.submissions.lease import LEASE, LEASE_SECONDS, NamespaceLease
@@ -128,8 +130,9 @@ async def test_jobs_of_a_deleted_submission_are_gone_before_the_same_key_runs_ag
 
 
 # --- the lease -------------------------------------------------------------------------------------------------------
-def _lease(world: Harbour, name: str) -> NamespaceLease:
-    of = {"client": world.client, "clock": world.clock, "entropy": world.entropy, "replica_id": name}
+def _lease(world: Harbour, name: str, *rules: Rule) -> NamespaceLease:
+    client = KubeClient(FaultyTransport(world.sandbox.transport, Plan(rules), world.clock, world.entropy))
+    of = {"client": client, "clock": world.clock, "entropy": world.entropy, "replica_id": name}
     return NamespaceLease(cast(Context, SimpleNamespace(**of)))
 
 
@@ -144,6 +147,14 @@ async def test_one_holds_the_lease_and_only_its_holder_releases_it(world):
         held = await world.client.get(LEASES, LEASE, NAMESPACE)
         assert held.spec.holder_identity.startswith("one/")
     async with other.hold(NAMESPACE) as theirs:
+        assert theirs
+
+
+async def test_a_first_lease_whose_answer_is_lost_is_held_all_the_same(world):
+    lost = Rule(LoseAnswer(), methods=frozenset({"POST"}), resource="leases", times=1)
+    async with _lease(world, "one", lost).hold(NAMESPACE) as ours:
+        assert ours
+    async with _lease(world, "other").hold(NAMESPACE) as theirs:
         assert theirs
 
 

@@ -17,7 +17,7 @@ from mooring.model.audit import AuditOutcome
 from mooring.model.claim import Claim, ClaimState
 from mooring.model.claim_request import ClaimRequest
 from mooring.model.errors import MooringError
-from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour, Replica, harbour, play
+from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour, Replica, harbour
 
 POOL = f"{NAMESPACE}/linux"
 LAGGING = [Rule(LagEvents(8.0), resource="pods", watch=True)]
@@ -98,41 +98,38 @@ async def test_a_waiting_claim_that_fits_is_served_past_one_that_does_not(world)
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_replicas_with_lagging_views_never_mix_owners_on_a_worker(seed):
-    async def scenario() -> None:
-        async with harbour(seed) as world:
-            replicas = [world.start("a"), world.start("b", LAGGING), world.start("c", LAGGING)]
-            await open_pool(world, 4, slots=3, sharing="PerOwner")
-            await world.clock.sleep(10)
-            served = 0
+async def test_replicas_with_lagging_views_never_mix_owners_on_a_worker(seed):
+    async with harbour(seed) as world:
+        replicas = [world.start("a"), world.start("b", LAGGING), world.start("c", LAGGING)]
+        await open_pool(world, 4, slots=3, sharing="PerOwner")
+        await world.clock.sleep(10)
+        served = 0
 
-            async def customer(number: int) -> None:
-                nonlocal served
-                replica = replicas[number % 3]
-                for _ in range(4):
-                    try:
-                        held = await claim(replica, f"owner-{number % 5}", wait=60)
-                    except MooringError:
-                        continue
-                    await world.clock.sleep(1 + number % 4)
-                    await replica.mooring.claims.desk.release(held.id, held.epoch)
-                    served += 1
+        async def customer(number: int) -> None:
+            nonlocal served
+            replica = replicas[number % 3]
+            for _ in range(4):
+                try:
+                    held = await claim(replica, f"owner-{number % 5}", wait=60)
+                except MooringError:
+                    continue
+                await world.clock.sleep(1 + number % 4)
+                await replica.mooring.claims.desk.release(held.id, held.epoch)
+                served += 1
 
-            async def witness() -> None:
-                while True:
-                    owners = defaultdict(set)
-                    for one in (await world.ledger.claims.live()).claims:
-                        owners[one.pod_uid].add(one.owner)
-                    assert all(len(found) == 1 for found in owners.values()), owners
-                    await world.clock.sleep(0.1)
+        async def witness() -> None:
+            while True:
+                owners = defaultdict(set)
+                for one in (await world.ledger.claims.live()).claims:
+                    owners[one.pod_uid].add(one.owner)
+                assert all(len(found) == 1 for found in owners.values()), owners
+                await world.clock.sleep(0.1)
 
-            watch = asyncio.create_task(witness())
-            await asyncio.gather(*(customer(number) for number in range(15)))
-            assert not watch.done(), watch.exception()
-            watch.cancel()
-            assert served >= 40
-
-    play(scenario, seed)
+        watch = asyncio.create_task(witness())
+        await asyncio.gather(*(customer(number) for number in range(15)))
+        assert not watch.done(), watch.exception()
+        watch.cancel()
+        assert served >= 40
 
 
 # -- reuse: SameOwner
@@ -220,35 +217,32 @@ async def test_a_replica_whose_view_lags_does_not_hand_an_owners_worker_to_anoth
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_replicas_with_lagging_views_never_give_a_worker_to_a_second_owner(seed):
-    async def scenario() -> None:
-        async with harbour(seed) as world:
-            replicas = [world.start("a"), world.start("b", LAGGING), world.start("c", LAGGING)]
-            await open_pool(world, 2, max=5, reuse="SameOwner", idleSeconds=30)
-            await world.clock.sleep(10)
-            owners: dict[str, set[str]] = defaultdict(set)
-            again = 0
+async def test_replicas_with_lagging_views_never_give_a_worker_to_a_second_owner(seed):
+    async with harbour(seed) as world:
+        replicas = [world.start("a"), world.start("b", LAGGING), world.start("c", LAGGING)]
+        await open_pool(world, 2, max=5, reuse="SameOwner", idleSeconds=30)
+        await world.clock.sleep(10)
+        owners: dict[str, set[str]] = defaultdict(set)
+        again = 0
 
-            async def customer(number: int) -> None:
-                nonlocal again
-                owner, replica = f"owner-{number % 4}", replicas[number % 3]
-                for _ in range(5):
-                    try:
-                        held = await claim(replica, owner, wait=120)
-                    except MooringError:
-                        continue
-                    again += owner in owners[held.pod_uid]
-                    owners[held.pod_uid].add(owner)
-                    await world.clock.sleep(1 + number % 3)
-                    await replica.mooring.claims.desk.release(held.id, held.epoch)
-                    await world.clock.sleep(number % 2 * 5)
+        async def customer(number: int) -> None:
+            nonlocal again
+            owner, replica = f"owner-{number % 4}", replicas[number % 3]
+            for _ in range(5):
+                try:
+                    held = await claim(replica, owner, wait=120)
+                except MooringError:
+                    continue
+                again += owner in owners[held.pod_uid]
+                owners[held.pod_uid].add(owner)
+                await world.clock.sleep(1 + number % 3)
+                await replica.mooring.claims.desk.release(held.id, held.epoch)
+                await world.clock.sleep(number % 2 * 5)
 
-            await asyncio.gather(*(customer(number) for number in range(12)))
-            assert all(len(found) == 1 for found in owners.values()), owners
-            assert again >= 5, "workers are used again"
-            assert world.witness.most <= 5
-
-    play(scenario, seed)
+        await asyncio.gather(*(customer(number) for number in range(12)))
+        assert all(len(found) == 1 for found in owners.values()), owners
+        assert again >= 5, "workers are used again"
+        assert world.witness.most <= 5
 
 
 async def test_a_crash_between_row_and_pod_hands_the_worker_to_nobody_else(world):

@@ -12,7 +12,7 @@ from mooring.model.claim_request import ClaimRequest
 from mooring.model.errors import MooringError
 from packages.mooring.tests.requirements import require_kubernetes
 
-pytestmark = pytest.mark.kubernetes
+pytestmark = [pytest.mark.kubernetes, pytest.mark.realtime]
 
 POOL = f"{NAMESPACE}/linux"
 MINT = {"url": "http://127.0.0.1:1/mint", "revokeURL": "http://127.0.0.1:1/revoke"}
@@ -42,18 +42,15 @@ async def race(stage: Stage) -> dict[str, set[str]]:
 
 
 @pytest.mark.slow
-def test_a_worker_serves_one_owner_and_every_credential_is_revoked():
+async def test_a_worker_serves_one_owner_and_every_credential_is_revoked():
     require_kubernetes()
 
-    async def play() -> None:
-        async with open_real_stage(1.0, plain_nodes(2)) as stage:
-            served = await race(stage)
-            assert len(served) >= 3, "each owner had a worker"
-            assert all(len(owners) == 1 for owners in served.values()), served
+    async with open_real_stage(1.0, plain_nodes(2)) as stage:
+        served = await race(stage)
+        assert len(served) >= 3, "each owner had a worker"
+        assert all(len(owners) == 1 for owners in served.values()), served
 
-            async def revoked() -> bool:
-                return stage.mint.made > 0 and not stage.mint.alive
+        async def revoked() -> bool:
+            return stage.mint.made > 0 and not stage.mint.alive
 
-            await stage.until(revoked, 30, "every credential is revoked")
-
-    asyncio.run(play())
+        await stage.until(revoked, 30, "every credential is revoked")

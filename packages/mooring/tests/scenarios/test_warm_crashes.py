@@ -1,32 +1,25 @@
 """A dataset survives whoever warms it: crashes at every write, lost answers, lagging watches, refused deletes."""
 
-from contextlib import AbstractAsyncContextManager
-
 import pytest
 
 from drydock.faults import Answer, Crash, LagEvents, LoseAnswer, Rule
 from hawser.resources import JOBS, NODES
 from mooring.model import names
-from packages.mooring.tests.scenarios.datasets import World, dataset_world
+from packages.mooring.tests.scenarios.datasets import Dataset, dataset_world
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, play
 
 WRITES = frozenset({"POST", "PATCH", "DELETE"})
 MOST_WRITES = 100  # a bound: the sweep ends at the first story that no crash reached
 
 
-async def lose_one_node(world: World) -> None:
+async def lose_one_node(dataset: Dataset) -> None:
     """Warm, lose a node, be warm again."""
-    await world.warmup(shards=3, propagationSeconds=0)
-    await world.until("Ready", within=300)
-    node = (await world.status())["shards"][1]["node"]
-    await world.stage.sandbox.fleet.remove_node(node)
-    await world.until("Stale", within=120)
-    await world.until("Ready", within=300)
-
-
-@pytest.fixture
-def world(request: pytest.FixtureRequest) -> AbstractAsyncContextManager[World]:
-    return dataset_world(**request.node.get_closest_marker("world").kwargs)
+    await dataset.warmup(shards=3, propagationSeconds=0)
+    await dataset.until("Ready", within=300)
+    node = (await dataset.status())["shards"][1]["node"]
+    await dataset.stage.sandbox.fleet.remove_node(node)
+    await dataset.until("Stale", within=120)
+    await dataset.until("Ready", within=300)
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
@@ -86,28 +79,28 @@ async def test_a_delete_that_fails_is_told_as_partial_and_tried_again():
         assert first["errors"][0].startswith("warm-core-nt") and "failed" in first["errors"][0]
 
 
-async def older_job(world: World, name: str, **pod: object) -> None:
+async def older_job(dataset: Dataset, name: str, **pod: object) -> None:
     container = {"name": "main", "image": "old"}
     template = {"spec": {"containers": [container], "restartPolicy": "Never", **pod}}
     meta = {"name": name, "labels": {names.DATASET: "core_nt"}}
     body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": {"template": template}}
-    await world.stage.client.create(JOBS, body, NAMESPACE)
+    await dataset.stage.client.create(JOBS, body, NAMESPACE)
 
 
 @pytest.mark.world(nodes=3)
-async def test_jobs_of_an_older_tool_are_healed_when_their_nodes_are_gone(world):
-    await older_job(world, "old-gone", nodeName="node-long-gone")
-    await older_job(world, "old-hostname", nodeSelector={names.HOSTNAME: "node-long-gone"})
-    await older_job(world, "old-live", nodeSelector={names.HOSTNAME: "node-1"})
-    await world.stage.client.merge_patch(NODES, "node-2", {"metadata": {"labels": {names.HOSTNAME: "ip-10-0-0-2"}}})
-    await older_job(world, "old-live-label", nodeSelector={names.HOSTNAME: "ip-10-0-0-2"})
-    await older_job(world, "old-unpinned")
-    await world.warmup(shards=3, propagationSeconds=0)
-    await world.until("Ready", within=120)
-    await world.stage.clock.sleep(30)
-    left = {job.metadata.name for job in await world.jobs()}
+async def test_jobs_of_an_older_tool_are_healed_when_their_nodes_are_gone(dataset):
+    await older_job(dataset, "old-gone", nodeName="node-long-gone")
+    await older_job(dataset, "old-hostname", nodeSelector={names.HOSTNAME: "node-long-gone"})
+    await older_job(dataset, "old-live", nodeSelector={names.HOSTNAME: "node-1"})
+    await dataset.stage.client.merge_patch(NODES, "node-2", {"metadata": {"labels": {names.HOSTNAME: "ip-10-0-0-2"}}})
+    await older_job(dataset, "old-live-label", nodeSelector={names.HOSTNAME: "ip-10-0-0-2"})
+    await older_job(dataset, "old-unpinned")
+    await dataset.warmup(shards=3, propagationSeconds=0)
+    await dataset.until("Ready", within=120)
+    await dataset.stage.clock.sleep(30)
+    left = {job.metadata.name for job in await dataset.jobs()}
     assert {name for name in left if name.startswith("old-")} == {"old-live", "old-live-label", "old-unpinned"}
-    assert (await world.status())["release"]["deleted"] == ["old-gone", "old-hostname"]
+    assert (await dataset.status())["release"]["deleted"] == ["old-gone", "old-hostname"]
 
 
 async def test_a_hostname_that_the_watch_has_not_seen_yet_is_found_by_the_live_look():

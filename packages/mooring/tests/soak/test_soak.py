@@ -11,6 +11,8 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import pytest
+
 from packages.mooring.tests.soak.claimers import Claimer, Tickets
 from packages.mooring.tests.soak.stage import NAMESPACE, POOL, Stage, soaking
 
@@ -20,14 +22,16 @@ CLAIMS, KILLS, RESTARTS = (10_000, 20, 3) if FULL else (600, 2, 1)
 SETTLED_WITHIN_SECONDS = 180.0
 
 
-def test_nothing_is_held_twice_or_leaked(tmp_path: Path) -> None:
-    asyncio.run(_soak(tmp_path, kills=0, restarts=0))
+@pytest.mark.realtime
+async def test_nothing_is_held_twice_or_leaked(tmp_path: Path) -> None:
+    await _soak(tmp_path, kills=0, restarts=0)
 
 
-def test_nothing_is_held_twice_or_leaked_while_the_control_plane_is_killed_and_the_database_restarted(
+@pytest.mark.realtime
+async def test_nothing_is_held_twice_or_leaked_while_the_control_plane_is_killed_and_the_database_restarted(
     tmp_path: Path,
 ) -> None:
-    asyncio.run(_soak(tmp_path, kills=KILLS, restarts=RESTARTS))
+    await _soak(tmp_path, kills=KILLS, restarts=RESTARTS)
 
 
 async def _soak(folder: Path, kills: int, restarts: int) -> None:

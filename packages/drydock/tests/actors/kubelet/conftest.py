@@ -1,36 +1,20 @@
-"""Stories of a pod, told on the embedded API and on a real control plane."""
+"""A node whose pods are processes, on the embedded API and on a real control plane."""
 
-import asyncio
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
 
-from packages.drydock.tests.actors.kubelet.node_worlds import (
-    Story,
-    Tell,
-    embedded_world,
-    kubernetes_world,
+from packages.drydock.tests.actors.kubelet.node_worlds import World, embedded_world, kubernetes_world
+
+
+@pytest.fixture(
+    params=[
+        pytest.param("embedded", marks=pytest.mark.realtime),
+        pytest.param("kubernetes", marks=[pytest.mark.kubernetes, pytest.mark.realtime]),
+    ]
 )
-
-
-@pytest.fixture(params=["embedded", pytest.param("kubernetes", marks=pytest.mark.kubernetes)])
-def tell(request: pytest.FixtureRequest, tmp_path: Path) -> Tell:
-    """Runs a story in a world of that kind."""
-
-    def in_embedded(story: Story) -> None:
-        async def main() -> None:
-            async with embedded_world(tmp_path) as world:
-                await story(world)
-
-        asyncio.run(main())
-
-    def in_kubernetes(story: Story) -> None:
-        plane = request.getfixturevalue("control_plane")
-
-        async def main() -> None:
-            async with kubernetes_world(plane, tmp_path) as world:
-                await story(world)
-
-        asyncio.run(main())
-
-    return in_embedded if request.param == "embedded" else in_kubernetes
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> AbstractAsyncContextManager[World]:
+    if request.param == "embedded":
+        return embedded_world(tmp_path)
+    return kubernetes_world(request.getfixturevalue("control_plane"), tmp_path)

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import itertools
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -165,7 +165,3 @@ async def running(fleet: Fleet) -> AsyncIterator[None]:
 
 def shell(script: str, **more: Any) -> dict[str, Any]:
     return {"command": ["sh", "-c", script], **more}
-
-
-Story = Callable[[World], Awaitable[None]]
-Tell = Callable[[Story], None]  # tells a story in a world

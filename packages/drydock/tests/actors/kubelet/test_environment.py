@@ -1,6 +1,5 @@
 """Environment, `$(VAR)`, fields of the pod, and the files of volumes."""
 
-import asyncio
 import base64
 from pathlib import Path
 from typing import Any
@@ -39,8 +38,10 @@ class Objects:
         return self._secrets.get(name)
 
 
-def environment(container: dict[str, Any], objects: Objects, base: dict[str, str] | None = None) -> dict[str, str]:
-    return asyncio.run(build_environment(POD, container, FIELDS, objects, base or {}))
+async def environment(
+    container: dict[str, Any], objects: Objects, base: dict[str, str] | None = None
+) -> dict[str, str]:
+    return await build_environment(POD, container, FIELDS, objects, base or {})
 
 
 @pytest.mark.parametrize(
@@ -70,12 +71,12 @@ def test_doubling_every_dollar_protects_any_text(text: str) -> None:
     assert expand(text.replace("$", "$$"), {"A": "1", "": "2"}) == text
 
 
-def test_a_variable_sees_those_before_it_and_not_those_after() -> None:
+async def test_a_variable_sees_those_before_it_and_not_those_after() -> None:
     env = [{"name": "B", "value": "$(A)"}, {"name": "A", "value": "1"}, {"name": "C", "value": "$(A)"}]
-    assert environment({"env": env}, Objects()) == {"A": "1", "B": "$(A)", "C": "1"}
+    assert await environment({"env": env}, Objects()) == {"A": "1", "B": "$(A)", "C": "1"}
 
 
-def test_env_wins_over_env_from_and_both_over_what_the_node_gives() -> None:
+async def test_env_wins_over_env_from_and_both_over_what_the_node_gives() -> None:
     container = {
         "envFrom": [{"configMapRef": {"name": "c"}}, {"prefix": "S_", "secretRef": {"name": "s"}}],
         "env": [{"name": "A", "value": "own"}, {"name": "P", "value": "$(PATH)"}],
@@ -84,7 +85,7 @@ def test_env_wins_over_env_from_and_both_over_what_the_node_gives() -> None:
         {"c": {"data": {"A": "config", "HOME": "/config"}}},
         {"s": {"data": {"KEY": base64.b64encode(b"secret").decode()}}},
     )
-    made = environment(container, objects, {"PATH": "/bin", "HOME": "/"})
+    made = await environment(container, objects, {"PATH": "/bin", "HOME": "/"})
     assert made == {"PATH": "/bin", "HOME": "/config", "A": "own", "P": "/bin", "S_KEY": "secret"}
 
 
@@ -97,13 +98,13 @@ def test_env_wins_over_env_from_and_both_over_what_the_node_gives() -> None:
         ({"secretKeyRef": {"name": "s", "key": "k"}}, "couldn't find key k in Secret shop/s"),
     ],
 )
-def test_what_is_missing_is_told_in_kubernetes_words(reference: dict[str, Any], message: str) -> None:
+async def test_what_is_missing_is_told_in_kubernetes_words(reference: dict[str, Any], message: str) -> None:
     objects = Objects({"c": {"data": {}}}, {"s": {}})
     with pytest.raises(ConfigFailed) as failure:
-        environment({"env": [{"name": "A", "valueFrom": reference}]}, objects)
+        await environment({"env": [{"name": "A", "valueFrom": reference}]}, objects)
     assert failure.value.message == message
     optional = {kind: {**value, "optional": True} for kind, value in reference.items()}
-    assert environment({"env": [{"name": "A", "valueFrom": optional}]}, objects) == {}
+    assert await environment({"env": [{"name": "A", "valueFrom": optional}]}, objects) == {}
 
 
 @pytest.mark.parametrize(

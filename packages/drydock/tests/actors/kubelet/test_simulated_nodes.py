@@ -8,11 +8,11 @@ from drydock.actors.kubelet.fleet import FleetOptions
 from drydock.runtime.script import Script
 from hawser.errors import ObjectNotFound
 from hawser.resources import LEASES, NODES, PODS
-from packages.drydock.tests.actors.kubelet.virtual_nodes import VirtualNodes, in_virtual_time
+from packages.drydock.tests.actors.kubelet.virtual_nodes import virtual_nodes
 
 
-def test_a_node_that_hangs_is_silent_while_its_containers_run_on() -> None:
-    async def story(world: VirtualNodes) -> None:
+async def test_a_node_that_hangs_is_silent_while_its_containers_run_on() -> None:
+    async with virtual_nodes() as world:
         await world.create_pod("busy", Script(run_seconds=100), restartPolicy="Never")
         await world.clock.sleep(1)
         await world.fleet.pause("node-1")
@@ -28,11 +28,9 @@ def test_a_node_that_hangs_is_silent_while_its_containers_run_on() -> None:
         with pytest.raises(ObjectNotFound):
             await world.pod("busy")
 
-    in_virtual_time(story)
 
-
-def test_a_living_node_contradicts_who_calls_it_not_ready() -> None:
-    async def story(world: VirtualNodes) -> None:
+async def test_a_living_node_contradicts_who_calls_it_not_ready() -> None:
+    async with virtual_nodes() as world:
         node = await world.client.get(NODES.raw(), "node-1")
         conditions = [
             {**entry, "status": "Unknown"} if entry["type"] == "Ready" else entry
@@ -43,11 +41,9 @@ def test_a_living_node_contradicts_who_calls_it_not_ready() -> None:
         node = await world.client.get(NODES.raw(), "node-1")
         assert {entry["type"]: entry["status"] for entry in node["status"]["conditions"]}["Ready"] == "True"
 
-    in_virtual_time(story)
 
-
-def test_a_wiped_node_starts_its_pods_anew() -> None:
-    async def story(world: VirtualNodes) -> None:
+async def test_a_wiped_node_starts_its_pods_anew() -> None:
+    async with virtual_nodes() as world:
         await world.create_pod("always", Script())
         await world.create_pod("once", Script(run_seconds=1000), restartPolicy="Never")
         await world.clock.sleep(1)
@@ -58,11 +54,9 @@ def test_a_wiped_node_starts_its_pods_anew() -> None:
         assert container["lastState"]["terminated"]["reason"] == "ContainerStatusUnknown"
         assert (await world.status("once"))["phase"] == "Failed"
 
-    in_virtual_time(story)
 
-
-def test_a_kubelet_that_starts_anew_writes_nothing_about_pods_that_were_over() -> None:
-    async def story(world: VirtualNodes) -> None:
+async def test_a_kubelet_that_starts_anew_writes_nothing_about_pods_that_were_over() -> None:
+    async with virtual_nodes() as world:
         await world.create_pod("done", restartPolicy="Never")
         await world.clock.sleep(5)
         before = world.calls["PATCH", "pods"]
@@ -70,11 +64,9 @@ def test_a_kubelet_that_starts_anew_writes_nothing_about_pods_that_were_over() -
         await world.clock.sleep(5)
         assert world.calls["PATCH", "pods"] == before
 
-    in_virtual_time(story)
 
-
-def test_a_removed_node_takes_its_object_and_its_lease_and_leaves_its_pods_to_the_cluster() -> None:
-    async def story(world: VirtualNodes) -> None:
+async def test_a_removed_node_takes_its_object_and_its_lease_and_leaves_its_pods_to_the_cluster() -> None:
+    async with virtual_nodes() as world:
         await world.create_pod("left")
         await world.clock.sleep(1)
         await world.fleet.remove_node("node-1")
@@ -85,11 +77,9 @@ def test_a_removed_node_takes_its_object_and_its_lease_and_leaves_its_pods_to_th
         assert (await world.status("left"))["phase"] == "Running"
         assert world.fleet.node_names == []
 
-    in_virtual_time(story)
 
-
-def test_a_node_can_come_back_under_its_name_with_a_new_uid() -> None:
-    async def story(world: VirtualNodes) -> None:
+async def test_a_node_can_come_back_under_its_name_with_a_new_uid() -> None:
+    async with virtual_nodes() as world:
         first = await world.client.get(NODES, "node-1")
         await world.fleet.remove_node("node-1")
         await world.fleet.add_node("node-1")
@@ -99,21 +89,17 @@ def test_a_node_can_come_back_under_its_name_with_a_new_uid() -> None:
         await world.clock.sleep(1)
         assert (await world.status("web"))["phase"] == "Running"
 
-    in_virtual_time(story)
 
-
-def test_a_node_deleted_by_others_stops_its_heartbeat_and_does_not_register_again() -> None:
-    async def story(world: VirtualNodes) -> None:
+async def test_a_node_deleted_by_others_stops_its_heartbeat_and_does_not_register_again() -> None:
+    async with virtual_nodes() as world:
         await world.client.delete(NODES, "node-1")
         await world.clock.sleep(60)
         with pytest.raises(ObjectNotFound):
             await world.client.get(NODES, "node-1")
 
-    in_virtual_time(story)
 
-
-def test_a_status_that_could_not_be_written_is_written_later() -> None:
-    async def story(world: VirtualNodes) -> None:
+async def test_a_status_that_could_not_be_written_is_written_later() -> None:
+    async with virtual_nodes() as world:
         world.transport.broken = True
         await world.create_pod("web", Script(run_seconds=3), restartPolicy="Never")
         await world.clock.sleep(5)
@@ -122,11 +108,9 @@ def test_a_status_that_could_not_be_written_is_written_later() -> None:
         await world.clock.sleep(1.1)
         assert (await world.status("web"))["phase"] == "Succeeded"
 
-    in_virtual_time(story)
 
-
-def test_five_hundred_pods_cost_one_write_each_and_an_idle_hour_costs_none() -> None:
-    async def story(world: VirtualNodes) -> None:
+async def test_five_hundred_pods_cost_one_write_each_and_an_idle_hour_costs_none() -> None:
+    async with virtual_nodes(nodes=10, options=FleetOptions(normal_events=False, renew_seconds=20)) as world:
         for number in range(500):
             await world.create_pod(f"pod-{number}", node=f"node-{number % 10 + 1}")
         await world.clock.sleep(1)
@@ -137,5 +121,3 @@ def test_five_hundred_pods_cost_one_write_each_and_an_idle_hour_costs_none() -> 
         assert spent["PATCH", "pods"] == 0
         assert spent["PATCH", "leases"] == 10 * 3600 / 20
         assert spent["POST", "events"] == 0
-
-    in_virtual_time(story, nodes=10, options=FleetOptions(normal_events=False, renew_seconds=20))

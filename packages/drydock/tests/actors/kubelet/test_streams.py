@@ -1,13 +1,14 @@
 """What a kubelet refuses before it leaves HTTP."""
 
-import asyncio
 from pathlib import Path
+
+import pytest
 
 from drydock.actors.kubelet.server import KubeletServer
 from drydock.streaming.upgrade import Upgrade
 from hawser.transport import Request
 from packages.drydock.tests.actors.kubelet.node_worlds import embedded_world, is_ready, phase
-from packages.drydock.tests.actors.kubelet.virtual_nodes import VirtualNodes, in_virtual_time
+from packages.drydock.tests.actors.kubelet.virtual_nodes import virtual_nodes
 
 Query = tuple[tuple[str, str], ...]
 WEBSOCKET = {"connection": "Upgrade", "upgrade": "websocket"}
@@ -30,8 +31,8 @@ REFUSED: list[tuple[str, Query, dict[str, str], str]] = [
 MISSING = ("is not available", "not found")
 
 
-def test_simulated_pods_cannot_be_entered() -> None:
-    async def story(world: VirtualNodes) -> None:
+async def test_simulated_pods_cannot_be_entered() -> None:
+    async with virtual_nodes() as world:
         await world.create_pod("web")
         await world.clock.sleep(1)
         kubelet = KubeletServer(world.fleet)
@@ -40,24 +41,20 @@ def test_simulated_pods_cannot_be_entered() -> None:
             told = 'pod "web" is simulated: exec and port-forward need nodes whose pods are processes'
             assert (answer.status, await answer.read()) == (400, told.encode())
 
-    in_virtual_time(story)
 
-
-def test_a_request_that_cannot_be_served_is_refused_before_anything_is_started(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with embedded_world(tmp_path) as world:
-            await world.create_pod("web", {"command": ["sleep", "60"]})
-            await world.create_pod("over", {"command": ["true"]}, restartPolicy="Never")
-            await world.until("web", is_ready)
-            await world.until("over", phase("Succeeded"))
-            kubelet = KubeletServer(world.fleet)
-            for path, query, headers, words in REFUSED:
-                answer = await kubelet.send(Request("GET", path, query, headers))
-                told = (await answer.read()).decode()
-                assert words in told
-                assert answer.status == (404 if any(word in told for word in MISSING) else 400)
-            for path in ("/exec/test/over/app", "/portForward/test/over"):
-                answer = await kubelet.send(Request("GET", path, LS, V5))
-                assert answer.status in (400, 404) and not isinstance(answer, Upgrade)
-
-    asyncio.run(main())
+@pytest.mark.realtime
+async def test_a_request_that_cannot_be_served_is_refused_before_anything_is_started(tmp_path: Path) -> None:
+    async with embedded_world(tmp_path) as world:
+        await world.create_pod("web", {"command": ["sleep", "60"]})
+        await world.create_pod("over", {"command": ["true"]}, restartPolicy="Never")
+        await world.until("web", is_ready)
+        await world.until("over", phase("Succeeded"))
+        kubelet = KubeletServer(world.fleet)
+        for path, query, headers, words in REFUSED:
+            answer = await kubelet.send(Request("GET", path, query, headers))
+            told = (await answer.read()).decode()
+            assert words in told
+            assert answer.status == (404 if any(word in told for word in MISSING) else 400)
+        for path in ("/exec/test/over/app", "/portForward/test/over"):
+            answer = await kubelet.send(Request("GET", path, LS, V5))
+            assert answer.status in (400, 404) and not isinstance(answer, Upgrade)

@@ -2,10 +2,11 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -14,7 +15,7 @@ from drydock.actors.kubelet.server import KubeletServer
 from drydock.api.server import ADMIN, ApiServer
 from drydock.runtime.script import SCRIPT_ANNOTATION, Script, Scripts, default_script
 from drydock.runtime.simulated import SimulatedRuntime
-from drydock.virtual.loop import VirtualLoop, run_virtual
+from drydock.virtual.loop import VirtualLoop
 from hawser.client import KubeClient
 from hawser.clock import Clock, Entropy
 from hawser.credentials import AuthenticatedTransport, Credential, Credentials, FixedCredential, bearer
@@ -23,7 +24,6 @@ from hawser.resources import EVENTS, PODS, SERVICEACCOUNTS
 from hawser.transport import Request, Response
 
 Object = dict[str, Any]
-T = TypeVar("T")
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
@@ -84,31 +84,22 @@ class VirtualNodes:
         return [(event["reason"], event["message"]) for event in about]
 
 
-def in_virtual_time(
-    story: Callable[[VirtualNodes], Awaitable[T]],
-    *,
-    nodes: int = 1,
-    scripts: Scripts = default_script,
-    options: FleetOptions = FleetOptions(),
-    seed: int = 1,
-) -> T:
-    """Tell a story of a few nodes."""
-
-    async def main() -> T:
-        clock, entropy = VirtualLoop.running().clock, Entropy(seed)
-        api = ApiServer(clock, entropy, tokens={"admin": ADMIN})
-        counting = CountingTransport(api)
-        credentials = Credentials(FixedCredential(Credential(bearer("admin"))), clock)
-        client = KubeClient(AuthenticatedTransport(counting, credentials))
-        fleet = Fleet(client, SimulatedRuntime(clock, scripts), clock=clock, entropy=entropy, options=options)
-        api.introduce_kubelet(KubeletServer(fleet))
-        async with asyncio.TaskGroup() as group:
-            task = group.create_task(fleet.run())
-            await client.create(SERVICEACCOUNTS, {"metadata": {"name": "default", "namespace": "default"}})
-            for number in range(1, nodes + 1):
-                await fleet.add_node(f"node-{number}")
-            result = await story(VirtualNodes(clock, client, fleet, counting))
-            task.cancel()
-        return result
-
-    return run_virtual(main, seed=seed, start=START)
+@asynccontextmanager
+async def virtual_nodes(
+    nodes: int = 1, *, scripts: Scripts = default_script, options: FleetOptions = FleetOptions()
+) -> AsyncIterator[VirtualNodes]:
+    """A few nodes that run."""
+    clock, entropy = VirtualLoop.running().clock, Entropy(1)
+    api = ApiServer(clock, entropy, tokens={"admin": ADMIN})
+    counting = CountingTransport(api)
+    credentials = Credentials(FixedCredential(Credential(bearer("admin"))), clock)
+    client = KubeClient(AuthenticatedTransport(counting, credentials))
+    fleet = Fleet(client, SimulatedRuntime(clock, scripts), clock=clock, entropy=entropy, options=options)
+    api.introduce_kubelet(KubeletServer(fleet))
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(fleet.run())
+        await client.create(SERVICEACCOUNTS, {"metadata": {"name": "default", "namespace": "default"}})
+        for number in range(1, nodes + 1):
+            await fleet.add_node(f"node-{number}")
+        yield VirtualNodes(clock, client, fleet, counting)
+        task.cancel()

@@ -7,17 +7,13 @@ from typing import Any
 from drydock.actors.machinery.loop import ReconcileLoop
 from drydock.actors.machinery.own_writes import OwnWrites
 from drydock.actors.machinery.selection import Selection
-from drydock.virtual.loop import VirtualLoop, run_virtual
+from drydock.virtual.loop import VirtualLoop
 from hawser.clock import LoopClock
 from hawser.errors import ConnectionFailed
 from hawser.fitting.selectors import compile_map, compile_selector
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 Object = dict[str, Any]
-
-
-def in_virtual_time(main: Any) -> Any:
-    return run_virtual(main, seed=1, start=START)
 
 
 async def play(reconcile: Any, script: Any, *, seconds: float = 1000.0) -> None:
@@ -30,7 +26,7 @@ async def play(reconcile: Any, script: Any, *, seconds: float = 1000.0) -> None:
     task.cancel()
 
 
-def test_a_key_added_many_times_is_worked_on_once() -> None:
+async def test_a_key_added_many_times_is_worked_on_once() -> None:
     seen: list[str] = []
 
     async def reconcile(clock: LoopClock, key: str) -> None:
@@ -40,11 +36,11 @@ def test_a_key_added_many_times_is_worked_on_once() -> None:
         for key in ("a", "b", "a", "a"):
             loop.add(key)
 
-    in_virtual_time(lambda: play(reconcile, script))
+    await play(reconcile, script)
     assert sorted(seen) == ["a", "b"]
 
 
-def test_a_key_added_while_it_is_worked_on_is_worked_on_again_and_never_twice_at_once() -> None:
+async def test_a_key_added_while_it_is_worked_on_is_worked_on_again_and_never_twice_at_once() -> None:
     at_work: list[str] = []
     seen: list[float] = []
 
@@ -61,11 +57,11 @@ def test_a_key_added_while_it_is_worked_on_is_worked_on_again_and_never_twice_at
         for _ in range(3):
             loop.add("a")
 
-    in_virtual_time(lambda: play(reconcile, script))
+    await play(reconcile, script)
     assert seen == [0.0, 10.0]
 
 
-def test_a_failing_key_is_retried_with_a_growing_delay_until_it_succeeds() -> None:
+async def test_a_failing_key_is_retried_with_a_growing_delay_until_it_succeeds() -> None:
     seen: list[float] = []
 
     async def reconcile(clock: LoopClock, key: str) -> None:
@@ -76,11 +72,11 @@ def test_a_failing_key_is_retried_with_a_growing_delay_until_it_succeeds() -> No
     async def script(clock: LoopClock, loop: ReconcileLoop[str]) -> None:
         loop.add("a")
 
-    in_virtual_time(lambda: play(reconcile, script))
+    await play(reconcile, script)
     assert seen == [0.0, 0.1, 0.3, 0.7]
 
 
-def test_the_longest_retry_is_a_minute() -> None:
+async def test_the_longest_retry_is_a_minute() -> None:
     seen: list[float] = []
 
     async def reconcile(clock: LoopClock, key: str) -> None:
@@ -90,11 +86,11 @@ def test_the_longest_retry_is_a_minute() -> None:
     async def script(clock: LoopClock, loop: ReconcileLoop[str]) -> None:
         loop.add("a")
 
-    in_virtual_time(lambda: play(reconcile, script))
+    await play(reconcile, script)
     assert round(seen[-1] - seen[-2]) == 60
 
 
-def test_of_several_wishes_for_later_the_earliest_counts() -> None:
+async def test_of_several_wishes_for_later_the_earliest_counts() -> None:
     seen: list[float] = []
 
     async def reconcile(clock: LoopClock, key: str) -> None:
@@ -107,11 +103,11 @@ def test_of_several_wishes_for_later_the_earliest_counts() -> None:
         loop.add_after("b", 7)
         loop.forget_wish("b")
 
-    in_virtual_time(lambda: play(reconcile, script))
+    await play(reconcile, script)
     assert seen == [5.0]
 
 
-def test_what_reconcile_returns_is_when_it_wants_the_key_again() -> None:
+async def test_what_reconcile_returns_is_when_it_wants_the_key_again() -> None:
     seen: list[float] = []
 
     async def reconcile(clock: LoopClock, key: str) -> float | None:
@@ -121,7 +117,7 @@ def test_what_reconcile_returns_is_when_it_wants_the_key_again() -> None:
     async def script(clock: LoopClock, loop: ReconcileLoop[str]) -> None:
         loop.add("a")
 
-    in_virtual_time(lambda: play(reconcile, script))
+    await play(reconcile, script)
     assert seen == [0.0, 30.0, 60.0]
 
 
@@ -132,64 +128,47 @@ def versioned(uid: str, version: int, **metadata: Any) -> Object:
     return {"metadata": {"name": uid, "uid": uid, "resourceVersion": str(version), **metadata}}
 
 
-def with_writes(check: Any) -> None:
-    async def main() -> None:
-        clock = VirtualLoop.running().clock
-        await check(OwnWrites(clock), clock)
-
-    in_virtual_time(main)
-
-
-def test_a_created_object_counts_before_the_cache_shows_it() -> None:
-    async def check(writes: OwnWrites, clock: LoopClock) -> None:
-        writes.wrote("owner", versioned("p", 5))
-        assert writes.over("owner", []) == [versioned("p", 5)]
-        assert writes.over("other", []) == []
-        assert writes.over("owner", [versioned("p", 5)]) == [versioned("p", 5)]
-        assert writes.over("owner", []) == []  # seen once, it is the cache's business
-
-    with_writes(check)
+async def test_a_created_object_counts_before_the_cache_shows_it() -> None:
+    writes = OwnWrites(VirtualLoop.running().clock)
+    writes.wrote("owner", versioned("p", 5))
+    assert writes.over("owner", []) == [versioned("p", 5)]
+    assert writes.over("other", []) == []
+    assert writes.over("owner", [versioned("p", 5)]) == [versioned("p", 5)]
+    assert writes.over("owner", []) == []  # seen once, it is the cache's business
 
 
-def test_an_older_version_in_the_cache_is_covered_by_the_own_newer_one() -> None:
-    async def check(writes: OwnWrites, clock: LoopClock) -> None:
-        writes.wrote("owner", versioned("p", 7))
-        assert writes.over("owner", [versioned("p", 6)]) == [versioned("p", 7)]
-        assert writes.over("owner", [versioned("p", 8)]) == [versioned("p", 8)]
-
-    with_writes(check)
+async def test_an_older_version_in_the_cache_is_covered_by_the_own_newer_one() -> None:
+    writes = OwnWrites(VirtualLoop.running().clock)
+    writes.wrote("owner", versioned("p", 7))
+    assert writes.over("owner", [versioned("p", 6)]) == [versioned("p", 7)]
+    assert writes.over("owner", [versioned("p", 8)]) == [versioned("p", 8)]
 
 
-def test_a_deleted_object_is_on_its_way_out_until_the_cache_says_so_too() -> None:
-    async def check(writes: OwnWrites, clock: LoopClock) -> None:
-        writes.deleted("owner", versioned("p", 7))
-        [shown] = writes.over("owner", [versioned("p", 8)])
-        assert shown["metadata"]["deletionTimestamp"] == "2026-03-01T00:00:00Z"
-        going = versioned("p", 9, deletionTimestamp="2026-03-01T00:00:30Z")
-        assert writes.over("owner", [going]) == [going]
-        assert writes.over("owner", [versioned("p", 8)]) == [versioned("p", 8)]
-
-    with_writes(check)
+async def test_a_deleted_object_is_on_its_way_out_until_the_cache_says_so_too() -> None:
+    writes = OwnWrites(VirtualLoop.running().clock)
+    writes.deleted("owner", versioned("p", 7))
+    [shown] = writes.over("owner", [versioned("p", 8)])
+    assert shown["metadata"]["deletionTimestamp"] == "2026-03-01T12:00:00Z"
+    going = versioned("p", 9, deletionTimestamp="2026-03-01T12:00:30Z")
+    assert writes.over("owner", [going]) == [going]
+    assert writes.over("owner", [versioned("p", 8)]) == [versioned("p", 8)]
 
 
-def test_an_object_the_cache_saw_disappear_is_forgotten() -> None:
-    async def check(writes: OwnWrites, clock: LoopClock) -> None:
-        writes.wrote("owner", versioned("p", 5))
-        writes.gone("owner", "p")
-        assert writes.over("owner", []) == []
-
-    with_writes(check)
+async def test_an_object_the_cache_saw_disappear_is_forgotten() -> None:
+    writes = OwnWrites(VirtualLoop.running().clock)
+    writes.wrote("owner", versioned("p", 5))
+    writes.gone("owner", "p")
+    assert writes.over("owner", []) == []
 
 
-def test_a_write_the_cache_never_shows_is_believed_for_five_minutes() -> None:
-    async def check(writes: OwnWrites, clock: LoopClock) -> None:
-        writes.wrote("owner", versioned("p", 5))
-        await clock.sleep(299)
-        assert len(writes.over("owner", [])) == 1
-        await clock.sleep(2)
-        assert writes.over("owner", []) == []
-
-    with_writes(check)
+async def test_a_write_the_cache_never_shows_is_believed_for_five_minutes() -> None:
+    clock = VirtualLoop.running().clock
+    writes = OwnWrites(clock)
+    writes.wrote("owner", versioned("p", 5))
+    await clock.sleep(299)
+    assert len(writes.over("owner", [])) == 1
+    await clock.sleep(2)
+    assert writes.over("owner", []) == []
 
 
 # -- selection

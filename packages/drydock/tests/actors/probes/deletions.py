@@ -22,10 +22,14 @@ async def garbage_is_collected(at: Probed) -> Facts:
 
 
 async def a_job_deleted_in_the_foreground(at: Probed) -> Facts:
-    await at.create(JOBS, job("j", annotations=script(runSeconds=99, stopSeconds=2)))
+    await at.create(JOBS, job("j", annotations=script(runSeconds=99, stopSeconds=5)))
     await at.clock.sleep(3)
     await at.client.delete(JOBS, "j", at.namespace, propagation="Foreground")
-    await at.clock.sleep(1)
+
+    async def pods_leave() -> bool:
+        return any(one["metadata"].get("deletionTimestamp") for one in await at.items(PODS))
+
+    await at.until(pods_leave)
     waiting = await at.get(JOBS, "j")
     pods = [bool(one["metadata"].get("deletionTimestamp")) for one in await at.items(PODS)]
 

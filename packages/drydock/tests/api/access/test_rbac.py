@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from packages.drydock.tests.api.caller import CONFIGMAPS, PODS, Caller, caller, in_virtual_time, pod
+from packages.drydock.tests.api.caller import CONFIGMAPS, PODS, Caller, caller, pod
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 ROLES = f"{RBAC}/namespaces/default/roles"
@@ -27,7 +27,6 @@ def rule(*verbs: str, resources: list[str], group: str = "", names: list[str] | 
     return {**found, "resourceNames": names} if names else found
 
 
-@in_virtual_time
 async def test_a_token_nobody_knows_is_unauthorized() -> None:
     answer = await Caller(caller().api, token="wrong").get(PODS)
     assert (answer.status, answer.message, answer.body["reason"]) == (401, "Unauthorized", "Unauthorized")
@@ -35,7 +34,6 @@ async def test_a_token_nobody_knows_is_unauthorized() -> None:
     assert basic.status == 401
 
 
-@in_virtual_time
 async def test_without_a_token_one_is_anonymous_and_sees_only_public_things() -> None:
     nobody = Caller(caller().api, token="")
     answer = await nobody.get(PODS)
@@ -77,16 +75,11 @@ async def test_without_a_token_one_is_anonymous_and_sees_only_public_things() ->
         ),
     ],
 )
-def test_who_is_not_allowed_is_told_what(method: str, path: str, message: str) -> None:
-    @in_virtual_time
-    async def main() -> None:
-        answer = await Caller(caller().api, token="alice-token")(method, path)
-        assert (answer.status, answer.message, answer.body["reason"]) == (403, message, "Forbidden")
-
-    main()
+async def test_who_is_not_allowed_is_told_what(method: str, path: str, message: str) -> None:
+    answer = await Caller(caller().api, token="alice-token")(method, path)
+    assert (answer.status, answer.message, answer.body["reason"]) == (403, message, "Forbidden")
 
 
-@in_virtual_time
 async def test_a_role_allows_its_verbs_in_its_namespace() -> None:
     admin = caller()
     alice = Caller(admin.api, token="alice-token")
@@ -98,7 +91,6 @@ async def test_a_role_allows_its_verbs_in_its_namespace() -> None:
     assert (await alice.get(f"{PODS}/a/log")).status == 403
 
 
-@in_virtual_time
 async def test_a_cluster_role_allows_everywhere_and_a_role_that_goes_takes_it_away() -> None:
     admin = caller()
     alice = Caller(admin.api, token="alice-token")
@@ -109,7 +101,6 @@ async def test_a_cluster_role_allows_everywhere_and_a_role_that_goes_takes_it_aw
     assert (await alice.get("/api/v1/pods")).status == 403
 
 
-@in_virtual_time
 async def test_resource_names_limit_a_rule_also_for_lists_of_one() -> None:
     admin = caller()
     alice = Caller(admin.api, token="alice-token")
@@ -124,19 +115,14 @@ async def test_resource_names_limit_a_rule_also_for_lists_of_one() -> None:
 @pytest.mark.parametrize(
     ("resource", "allowed"), [("pods/log", True), ("*/log", True), ("pods", False), ("pods/*", False)]
 )
-def test_a_subresource_is_allowed_by_its_own_name(resource: str, allowed: bool) -> None:
-    @in_virtual_time
-    async def main() -> None:
-        admin = caller()
-        await admin.pod("a")
-        await grant(admin, rule("get", resources=[resource]))
-        answer = await Caller(admin.api, token="alice-token").get(f"{PODS}/a/log")
-        assert (answer.status == 204) is allowed
-
-    main()
+async def test_a_subresource_is_allowed_by_its_own_name(resource: str, allowed: bool) -> None:
+    admin = caller()
+    await admin.pod("a")
+    await grant(admin, rule("get", resources=[resource]))
+    answer = await Caller(admin.api, token="alice-token").get(f"{PODS}/a/log")
+    assert (answer.status == 204) is allowed
 
 
-@in_virtual_time
 async def test_groups_and_service_accounts_are_subjects_too() -> None:
     admin = caller()
     await grant(admin, rule("list", resources=["pods"]), subject={"kind": "Group", "name": "devs"})
@@ -155,7 +141,6 @@ async def test_groups_and_service_accounts_are_subjects_too() -> None:
     assert (await robot.post(PODS, pod("a"))).status == 403
 
 
-@in_virtual_time
 async def test_aggregated_roles_hold_the_rules_of_those_they_select() -> None:
     admin = caller()
     alice = Caller(admin.api, token="alice-token")
@@ -170,7 +155,6 @@ async def test_aggregated_roles_hold_the_rules_of_those_they_select() -> None:
     assert (await alice.get(PODS)).status == 200, "an editor may read"
 
 
-@in_virtual_time
 async def test_paths_are_allowed_by_prefix() -> None:
     admin = caller()
     await grant(admin, {"verbs": ["get"], "nonResourceURLs": ["/debug/*"]}, everywhere=True)
@@ -179,7 +163,6 @@ async def test_paths_are_allowed_by_prefix() -> None:
     assert (await alice.get("/debug")).status == 403
 
 
-@in_virtual_time
 async def test_one_may_act_as_another_if_allowed_to() -> None:
     admin = caller()
     as_alice = {"impersonate-user": "alice", "impersonate-group": "devs"}
@@ -190,7 +173,6 @@ async def test_one_may_act_as_another_if_allowed_to() -> None:
     assert refused.message.startswith('users "admin" is forbidden: User "alice" cannot impersonate resource "users"')
 
 
-@in_virtual_time
 async def test_a_review_tells_what_one_may_do_and_why() -> None:
     admin = caller()
     alice = Caller(admin.api, token="alice-token")
@@ -213,7 +195,6 @@ async def test_a_review_tells_what_one_may_do_and_why() -> None:
     assert (await alice.post(path, {"spec": {}})).status == 422
 
 
-@in_virtual_time
 async def test_a_rules_review_lists_everything_one_may_do() -> None:
     admin = caller()
     await grant(admin, rule("get", resources=["pods"]))
@@ -224,7 +205,6 @@ async def test_a_rules_review_lists_everything_one_may_do() -> None:
     assert any("/version" in rule["nonResourceURLs"] for rule in status["nonResourceRules"])
 
 
-@in_virtual_time
 async def test_one_can_ask_who_one_is() -> None:
     alice = Caller(caller().api, token="alice-token")
     answer = await alice.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", {})

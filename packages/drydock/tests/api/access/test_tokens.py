@@ -1,7 +1,7 @@
 from typing import Any
 
 from drydock.virtual.loop import VirtualLoop
-from packages.drydock.tests.api.caller import PODS, Answer, Caller, caller, in_virtual_time
+from packages.drydock.tests.api.caller import PODS, Answer, Caller, caller
 
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
@@ -26,7 +26,6 @@ async def review(call: Caller, token: str, *audiences: str) -> dict[str, Any]:
     return status
 
 
-@in_virtual_time
 async def test_a_token_is_good_for_the_api_until_it_expires() -> None:
     call = await with_robot()
     answer = await request_token(call, expirationSeconds=600)
@@ -42,7 +41,6 @@ async def test_a_token_is_good_for_the_api_until_it_expires() -> None:
     assert (await robot.post(WHO, {})).status == 401
 
 
-@in_virtual_time
 async def test_a_token_is_good_only_for_its_audience() -> None:
     call = await with_robot()
     token = (await request_token(call, audiences=["mooring-dispatch"])).body["status"]["token"]
@@ -53,7 +51,6 @@ async def test_a_token_is_good_only_for_its_audience() -> None:
     assert await review(call, token) == {"user": {}, "error": "invalid bearer token"}
 
 
-@in_virtual_time
 async def test_a_token_bound_to_a_pod_names_it_and_ends_with_it() -> None:
     call = await with_robot()
     made = await call.pod("a", node="n", spec={"serviceAccountName": "robot"})
@@ -68,7 +65,6 @@ async def test_a_token_bound_to_a_pod_names_it_and_ends_with_it() -> None:
     assert "authenticated" not in await review(call, token, "x"), "the pod of that name is another one"
 
 
-@in_virtual_time
 async def test_a_token_ends_with_its_account() -> None:
     call = await with_robot()
     token = (await request_token(call)).body["status"]["token"]
@@ -77,7 +73,6 @@ async def test_a_token_ends_with_its_account() -> None:
     assert (await Caller(call.api, token=token).post(WHO, {})).status == 401
 
 
-@in_virtual_time
 async def test_a_token_that_was_tampered_with_is_no_token() -> None:
     call = await with_robot()
     head, payload, signature = (await request_token(call)).body["status"]["token"].split(".")
@@ -90,7 +85,6 @@ async def test_a_token_that_was_tampered_with_is_no_token() -> None:
         assert "authenticated" not in await review(call, broken)
 
 
-@in_virtual_time
 async def test_what_cannot_be_bound_or_is_too_short_is_refused() -> None:
     call = await with_robot()
     await call.pod("a")
@@ -107,7 +101,6 @@ async def test_what_cannot_be_bound_or_is_too_short_is_refused() -> None:
     assert (await call.post(f"{ACCOUNTS}/missing/token", {"spec": {}})).status == 404
 
 
-@in_virtual_time
 async def test_a_review_knows_the_servers_own_tokens_and_wants_one() -> None:
     call = caller()
     status = await review(call, "alice-token")

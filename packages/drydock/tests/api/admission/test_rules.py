@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from packages.drydock.tests.api.caller import PODS, Caller, caller, in_virtual_time, pod
+from packages.drydock.tests.api.caller import PODS, Caller, caller, pod
 
 QUOTAS = "/api/v1/namespaces/default/resourcequotas"
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
@@ -24,7 +24,6 @@ async def quota(call: Caller, **hard: str) -> None:
     assert (await call.post(QUOTAS, {"metadata": {"name": "q"}, "spec": {"hard": limits}})).status == 201
 
 
-@in_virtual_time
 async def test_a_pod_gets_an_account_a_priority_and_five_minutes_on_a_lost_node() -> None:
     spec = (await caller().pod("a")).body["spec"]
     assert (spec["serviceAccountName"], spec["serviceAccount"]) == ("default", "default")
@@ -33,13 +32,11 @@ async def test_a_pod_gets_an_account_a_priority_and_five_minutes_on_a_lost_node(
     assert "volumes" not in spec, "no token is mounted that nobody asked for"
 
 
-@in_virtual_time
 async def test_what_admission_adds_belongs_to_no_manager() -> None:
     (entry,) = (await caller().pod("a")).meta["managedFields"]
     assert not {"f:tolerations", "f:priority", "f:serviceAccountName"} & entry["fieldsV1"]["f:spec"].keys()
 
 
-@in_virtual_time
 async def test_a_pods_own_tolerations_are_respected() -> None:
     mine = [
         {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5}
@@ -51,7 +48,6 @@ async def test_a_pods_own_tolerations_are_respected() -> None:
     assert spec["tolerations"] == everything
 
 
-@in_virtual_time
 async def test_an_account_that_is_not_there_is_refused() -> None:
     answer = await caller().post(PODS, pod("a", spec={"serviceAccountName": "robot"}))
     assert answer.status == 403
@@ -60,7 +56,6 @@ async def test_an_account_that_is_not_there_is_refused() -> None:
     )
 
 
-@in_virtual_time
 async def test_priority_comes_from_the_class_and_from_nowhere_else() -> None:
     call = caller()
     await call.post(CLASSES, {"metadata": {"name": "high"}, "value": 1000, "preemptionPolicy": "Never"})
@@ -75,13 +70,11 @@ async def test_priority_comes_from_the_class_and_from_nowhere_else() -> None:
     assert (spec["priority"], spec["priorityClassName"]) == (5, "usual")
 
 
-@in_virtual_time
 async def test_a_new_node_takes_no_pods_before_it_is_known_to_be_ready() -> None:
     made = await caller().post("/api/v1/nodes", {"metadata": {"name": "n"}})
     assert made.body["spec"]["taints"] == [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]
 
 
-@in_virtual_time
 async def test_system_namespaces_and_roles_are_there_from_the_start() -> None:
     call = caller()
     names = (await call.get("/api/v1/namespaces")).names
@@ -91,7 +84,6 @@ async def test_system_namespaces_and_roles_are_there_from_the_start() -> None:
     assert (await call.get(CLASSES)).names == ["system-cluster-critical", "system-node-critical"]
 
 
-@in_virtual_time
 async def test_a_quota_counts_objects() -> None:
     call = caller()
     await quota(call, pods="1", count__configmaps="1", count__jobs_batch="0")
@@ -110,7 +102,6 @@ async def test_a_quota_counts_objects() -> None:
     assert refused.message.startswith('jobs.batch "j" is forbidden: exceeded quota: q, requested: count/jobs.batch=1')
 
 
-@in_virtual_time
 async def test_a_quota_makes_room_when_something_finishes_or_goes() -> None:
     call = caller()
     await quota(call, pods="1")
@@ -122,7 +113,6 @@ async def test_a_quota_makes_room_when_something_finishes_or_goes() -> None:
     await call.pod("c")
 
 
-@in_virtual_time
 async def test_a_quota_on_compute_adds_up_requests_and_wants_them() -> None:
     call = caller()
     await quota(call, requests_cpu="1", requests_memory="1Gi")
@@ -136,7 +126,6 @@ async def test_a_quota_on_compute_adds_up_requests_and_wants_them() -> None:
     assert silent.message == 'pods "c" is forbidden: failed quota: q: must specify requests.cpu for: main'
 
 
-@in_virtual_time
 async def test_a_quota_is_checked_also_in_a_dry_run_and_only_for_its_namespace() -> None:
     call = caller()
     await quota(call, pods="0")
@@ -145,16 +134,12 @@ async def test_a_quota_is_checked_also_in_a_dry_run_and_only_for_its_namespace()
 
 
 @pytest.mark.parametrize("field", ["priority", "preemptionPolicy"])
-def test_a_put_that_leaves_out_what_admission_added_is_completed(field: str) -> None:
-    @in_virtual_time
-    async def main() -> None:
-        call = caller()
-        body = (await call.pod("a")).body
-        del body["spec"][field]
-        del body["spec"]["tolerations"]
-        body["metadata"]["labels"] = {"x": "y"}
-        answer = await call.put(f"{PODS}/a", body)
-        assert answer.status == 200 and field in answer.body["spec"]
-        assert len(answer.body["spec"]["tolerations"]) == 2
-
-    main()
+async def test_a_put_that_leaves_out_what_admission_added_is_completed(field: str) -> None:
+    call = caller()
+    body = (await call.pod("a")).body
+    del body["spec"][field]
+    del body["spec"]["tolerations"]
+    body["metadata"]["labels"] = {"x": "y"}
+    answer = await call.put(f"{PODS}/a", body)
+    assert answer.status == 200 and field in answer.body["spec"]
+    assert len(answer.body["spec"]["tolerations"]) == 2

@@ -1,6 +1,6 @@
 from typing import Any
 
-from packages.drydock.tests.api.caller import APPLY, MERGE, STRATEGIC, all_events, caller, in_virtual_time, told
+from packages.drydock.tests.api.caller import APPLY, MERGE, STRATEGIC, all_events, caller, told
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 ROCKETS = "/apis/tests.dev/v1/namespaces/default/rockets"
@@ -38,7 +38,6 @@ def definition(
     }
 
 
-@in_virtual_time
 async def test_a_kind_is_served_as_soon_as_it_is_defined() -> None:
     call = caller()
     assert (await call.get(ROCKETS)).status == 404
@@ -52,7 +51,6 @@ async def test_a_kind_is_served_as_soon_as_it_is_defined() -> None:
     assert listed.body["items"][0]["kind"] == "Rocket", "items of custom lists say what they are"
 
 
-@in_virtual_time
 async def test_discovery_and_openapi_follow_the_definitions() -> None:
     call = caller()
     assert "tests.dev" not in [group["name"] for group in (await call.get("/apis")).body["groups"]]
@@ -65,7 +63,6 @@ async def test_discovery_and_openapi_follow_the_definitions() -> None:
     assert (await call.get("/apis/tests.dev/v1")).status == 404
 
 
-@in_virtual_time
 async def test_a_custom_update_needs_a_version_and_knows_no_strategic_patch() -> None:
     call = caller()
     await call.post(CRDS, definition("rockets", "Rocket"))
@@ -85,7 +82,6 @@ async def test_a_custom_update_needs_a_version_and_knows_no_strategic_patch() ->
     assert (await call.patch(f"{ROCKETS}/s?fieldManager=me", applied, APPLY)).status == 201
 
 
-@in_virtual_time
 async def test_a_schema_prunes_defaults_and_refuses() -> None:
     call = caller()
     spec = {
@@ -100,7 +96,6 @@ async def test_a_schema_prunes_defaults_and_refuses() -> None:
     assert refused.status == 422 and "spec.stages" in refused.message
 
 
-@in_virtual_time
 async def test_status_is_apart_where_the_definition_says_so() -> None:
     call = caller()
     await call.post(CRDS, definition("rockets", "Rocket", subresources={"status": {}}))
@@ -114,7 +109,6 @@ async def test_status_is_apart_where_the_definition_says_so() -> None:
     assert through_spec.body["spec"] == {"a": 2} and through_spec.meta["generation"] == 2
 
 
-@in_virtual_time
 async def test_an_object_is_the_same_in_every_version_of_its_kind() -> None:
     call = caller()
     await call.post(CRDS, definition("rockets", "Rocket", versions=("v1", "v1beta1")))
@@ -127,7 +121,6 @@ async def test_an_object_is_the_same_in_every_version_of_its_kind() -> None:
     assert (await call.get(path)).body["items"][0]["apiVersion"] == "tests.dev/v1beta1"
 
 
-@in_virtual_time
 async def test_a_definition_takes_its_objects_with_it() -> None:
     call = caller()
     await call.post(CRDS, definition("rockets", "Rocket"))
@@ -139,7 +132,6 @@ async def test_a_definition_takes_its_objects_with_it() -> None:
     assert told(await all_events(watch)) == [("ADDED", "r"), ("DELETED", "r")]
 
 
-@in_virtual_time
 async def test_a_definition_waits_for_objects_that_wait() -> None:
     call = caller()
     await call.post(CRDS, definition("rockets", "Rocket"))
@@ -151,7 +143,6 @@ async def test_a_definition_waits_for_objects_that_wait() -> None:
     assert (await call.get(f"{CRDS}/rockets.tests.dev")).status == 404
 
 
-@in_virtual_time
 async def test_names_already_taken_are_not_accepted_twice() -> None:
     call = caller()
     await call.post(CRDS, definition("rockets", "Rocket"))
@@ -161,7 +152,6 @@ async def test_names_already_taken_are_not_accepted_twice() -> None:
     assert (await call.get("/apis/tests.dev/v1/missiles")).status == 404
 
 
-@in_virtual_time
 async def test_a_changed_definition_holds_from_the_next_write_on() -> None:
     call = caller()
     await call.post(CRDS, definition("rockets", "Rocket"))

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from drydock.api.answers.status import Refusal
 from drydock.api.requests.protobuf import MAGIC, decode_protobuf
-from packages.drydock.tests.api.caller import CONFIGMAPS, PODS, caller, in_virtual_time
+from packages.drydock.tests.api.caller import CONFIGMAPS, PODS, caller
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 
@@ -89,7 +89,6 @@ def test_whatever_comes_is_read_or_refused(data: bytes) -> None:
             assert refusal.code in (400, 415)
 
 
-@in_virtual_time
 async def test_the_api_takes_it_where_a_body_is_taken() -> None:
     call = caller()
     made = await call("POST", CONFIGMAPS, envelope("v1", "ConfigMap", metadata("a")), type=PROTOBUF)

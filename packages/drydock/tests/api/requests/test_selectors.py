@@ -3,7 +3,7 @@ import pytest
 from drydock.api.answers.status import Refusal
 from drydock.api.requests.selectors import parse_fields, parse_labels
 from hawser.fitting.selectors import compile_selector
-from packages.drydock.tests.api.caller import PODS, caller, in_virtual_time
+from packages.drydock.tests.api.caller import PODS, caller
 
 LABELS = {"app": "web", "tier": "front", "version": "3", "odd": "1_0"}
 
@@ -82,7 +82,6 @@ def test_a_field_selector_splits_at_commas_that_are_not_escaped() -> None:
         parse_fields("nonsense")
 
 
-@in_virtual_time
 async def test_pods_are_selected_by_node_and_phase() -> None:
     call = caller()
     await call.pod("here", node="n1")
@@ -93,7 +92,6 @@ async def test_pods_are_selected_by_node_and_phase() -> None:
     assert (await call.get(f"{PODS}?fieldSelector=metadata.name=there")).names == ["there"]
 
 
-@in_virtual_time
 async def test_a_field_that_cannot_be_selected_by_is_named() -> None:
     call = caller()
     answer = await call.get(f"{PODS}?fieldSelector=spec.colour=red")

@@ -1,7 +1,7 @@
 from typing import Any
 
 from drydock.virtual.loop import VirtualLoop
-from packages.drydock.tests.api.caller import caller, in_virtual_time
+from packages.drydock.tests.api.caller import caller
 
 EVENTS = "/api/v1/namespaces/default/events"
 
@@ -10,7 +10,6 @@ def event(name: str) -> dict[str, Any]:
     return {"metadata": {"name": name}, "involvedObject": {"namespace": "default"}, "reason": "Test"}
 
 
-@in_virtual_time
 async def test_events_are_gone_an_hour_after_they_were_last_written() -> None:
     call = caller()
     clock = VirtualLoop.running().clock

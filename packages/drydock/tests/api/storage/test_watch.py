@@ -11,7 +11,6 @@ from packages.drydock.tests.api.caller import (
     all_events,
     caller,
     events,
-    in_virtual_time,
     told,
 )
 
@@ -26,7 +25,6 @@ async def watch(call: Caller, query: str = "", path: str = CONFIGMAPS) -> tuple[
     return response, events(response)
 
 
-@in_virtual_time
 async def test_a_watch_from_a_version_sends_what_happened_since() -> None:
     call = caller()
     first = await call.configmap("a")
@@ -42,21 +40,16 @@ async def test_a_watch_from_a_version_sends_what_happened_since() -> None:
 
 
 @pytest.mark.parametrize("query", ["", "resourceVersion=0"])
-def test_a_watch_without_a_version_begins_with_the_present(query: str) -> None:
-    @in_virtual_time
-    async def main() -> None:
-        call = caller()
-        await call.configmap("a")
-        response, stream = await watch(call, query)
-        assert told(await take(stream, 1)) == [("ADDED", "a")]
-        await call.configmap("b")
-        assert told(await take(stream, 1)) == [("ADDED", "b")]
-        await response.close()
-
-    main()
+async def test_a_watch_without_a_version_begins_with_the_present(query: str) -> None:
+    call = caller()
+    await call.configmap("a")
+    response, stream = await watch(call, query)
+    assert told(await take(stream, 1)) == [("ADDED", "a")]
+    await call.configmap("b")
+    assert told(await take(stream, 1)) == [("ADDED", "b")]
+    await response.close()
 
 
-@in_virtual_time
 async def test_a_watch_of_a_namespace_hears_of_nothing_else() -> None:
     call = caller()
     await call.post("/api/v1/namespaces", {"metadata": {"name": "default-b"}})
@@ -68,7 +61,6 @@ async def test_a_watch_of_a_namespace_hears_of_nothing_else() -> None:
     await response.close()
 
 
-@in_virtual_time
 async def test_an_object_that_comes_to_match_is_added_and_one_that_ceases_to_is_deleted() -> None:
     call = caller()
     response, stream = await watch(call, "labelSelector=colour=red")
@@ -87,7 +79,6 @@ async def test_an_object_that_comes_to_match_is_added_and_one_that_ceases_to_is_
     await response.close()
 
 
-@in_virtual_time
 async def test_pods_of_a_node_are_watched_by_field() -> None:
     call = caller()
     response, stream = await watch(call, "fieldSelector=spec.nodeName=n1", PODS)
@@ -97,7 +88,6 @@ async def test_pods_of_a_node_are_watched_by_field() -> None:
     await response.close()
 
 
-@in_virtual_time
 async def test_a_watch_from_a_forgotten_version_is_told_so_in_the_stream() -> None:
     call = caller()
     version = (await call.configmap("a")).meta["resourceVersion"]
@@ -110,7 +100,6 @@ async def test_a_watch_from_a_forgotten_version_is_told_so_in_the_stream() -> No
     assert event["object"]["message"] == f"too old resource version: {version} ({now})"
 
 
-@in_virtual_time
 async def test_a_watch_that_falls_behind_a_compaction_ends_with_an_error() -> None:
     call = caller()
     response, stream = await watch(call)
@@ -122,7 +111,6 @@ async def test_a_watch_that_falls_behind_a_compaction_ends_with_an_error() -> No
     await response.close()
 
 
-@in_virtual_time
 async def test_a_watch_that_has_kept_up_survives_a_compaction() -> None:
     call = caller()
     response, stream = await watch(call)
@@ -134,7 +122,6 @@ async def test_a_watch_that_has_kept_up_survives_a_compaction() -> None:
     await response.close()
 
 
-@in_virtual_time
 async def test_history_is_bounded_by_count() -> None:
     call = caller(history_capacity=10)
     version = (await call.configmap("a")).meta["resourceVersion"]
@@ -144,7 +131,6 @@ async def test_history_is_bounded_by_count() -> None:
     assert event["object"]["code"] == 410
 
 
-@in_virtual_time
 async def test_a_watch_from_the_future_waits_for_it() -> None:
     call = caller()
     ahead = call.api.cluster.store.version + 2
@@ -155,7 +141,6 @@ async def test_a_watch_from_the_future_waits_for_it() -> None:
     await response.close()
 
 
-@in_virtual_time
 async def test_a_watch_ends_when_its_time_is_up() -> None:
     call = caller()
     began = VirtualLoop.running().time()
@@ -163,7 +148,6 @@ async def test_a_watch_ends_when_its_time_is_up() -> None:
     assert VirtualLoop.running().time() - began == pytest.approx(5)
 
 
-@in_virtual_time
 async def test_a_watch_without_a_timeout_ends_within_the_hour() -> None:
     call = caller()
     began = VirtualLoop.running().time()
@@ -171,7 +155,6 @@ async def test_a_watch_without_a_timeout_ends_within_the_hour() -> None:
     assert 1800 <= VirtualLoop.running().time() - began <= 3600
 
 
-@in_virtual_time
 async def test_bookmarks_come_every_minute_and_shortly_before_the_end() -> None:
     call = caller()
     loop = VirtualLoop.running()
@@ -186,7 +169,6 @@ async def test_bookmarks_come_every_minute_and_shortly_before_the_end() -> None:
     await response.close()
 
 
-@in_virtual_time
 async def test_a_bookmark_is_a_good_place_to_go_on_from() -> None:
     call = caller()
     response, stream = await watch(call, "allowWatchBookmarks=true")
@@ -200,7 +182,6 @@ async def test_a_bookmark_is_a_good_place_to_go_on_from() -> None:
     await again.close()
 
 
-@in_virtual_time
 async def test_initial_events_end_with_an_annotated_bookmark() -> None:
     call = caller()
     await call.configmap("a")
@@ -214,7 +195,6 @@ async def test_initial_events_end_with_an_annotated_bookmark() -> None:
     await response.close()
 
 
-@in_virtual_time
 async def test_initial_events_from_the_future_are_refused_in_the_stream() -> None:
     call = caller()
     query = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=99999"
@@ -229,16 +209,11 @@ async def test_initial_events_from_the_future_are_refused_in_the_stream() -> Non
         ("sendInitialEvents=true", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(query: str, message: str) -> None:
-    @in_virtual_time
-    async def main() -> None:
-        answer = await caller().get(f"{CONFIGMAPS}?watch=1&{query}")
-        assert answer.status == 422 and message in answer.message
-
-    main()
+async def test_options_that_make_no_sense_are_refused(query: str, message: str) -> None:
+    answer = await caller().get(f"{CONFIGMAPS}?watch=1&{query}")
+    assert answer.status == 422 and message in answer.message
 
 
-@in_virtual_time
 async def test_a_closed_watch_ends_whoever_reads_it_and_is_forgotten() -> None:
     call = caller()
     response, stream = await watch(call)
@@ -251,7 +226,6 @@ async def test_a_closed_watch_ends_whoever_reads_it_and_is_forgotten() -> None:
     assert not table.wakers
 
 
-@in_virtual_time
 async def test_metadata_and_tables_can_be_watched() -> None:
     call = caller()
     metadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
@@ -270,7 +244,6 @@ async def test_metadata_and_tables_can_be_watched() -> None:
     await table.close()
 
 
-@in_virtual_time
 async def test_an_event_is_encoded_once_for_all_its_watchers() -> None:
     call = caller()
     opened = [await watch(call) for _ in range(3)]

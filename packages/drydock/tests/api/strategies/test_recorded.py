@@ -30,7 +30,7 @@ TOKEN = "facts"
 START_SECONDS = 90.0
 SETTLED = ["system-node-critical", "system-cluster-critical"]
 
-pytestmark = [pytest.mark.kubernetes, pytest.mark.slow]
+pytestmark = [pytest.mark.kubernetes, pytest.mark.realtime, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +86,8 @@ def _free_ports(count: int) -> list[int]:
 
 
 @pytest.mark.parametrize("family", sorted(path.stem for path in HERE.glob("*.yaml")))
-def test_a_real_server_still_answers_as_recorded(send: Send, family: str) -> None:
-    for case, got in asyncio.run(record(send, family)).items():
+async def test_a_real_server_still_answers_as_recorded(send: Send, family: str) -> None:
+    for case, got in (await record(send, family)).items():
         assert [*map(_comparable, got)] == [*map(_comparable, answers(family)[case])], case
 
 

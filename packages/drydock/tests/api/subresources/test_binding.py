@@ -1,5 +1,5 @@
 from drydock.virtual.loop import VirtualLoop
-from packages.drydock.tests.api.caller import PODS, Answer, Caller, caller, in_virtual_time
+from packages.drydock.tests.api.caller import PODS, Answer, Caller, caller
 
 
 async def bind(call: Caller, name: str = "a", node: str = "n", **metadata: object) -> Answer:
@@ -7,7 +7,6 @@ async def bind(call: Caller, name: str = "a", node: str = "n", **metadata: objec
     return await call.post(f"{PODS}/{name}/binding", body)
 
 
-@in_virtual_time
 async def test_a_bound_pod_has_a_node_and_is_scheduled_from_that_moment() -> None:
     call = caller()
     await call.pod("a")
@@ -20,7 +19,6 @@ async def test_a_bound_pod_has_a_node_and_is_scheduled_from_that_moment() -> Non
     assert (condition["status"], condition["lastTransitionTime"]) == ("True", "2026-03-01T12:00:05Z")
 
 
-@in_virtual_time
 async def test_a_pod_is_bound_once() -> None:
     call = caller()
     await call.pod("a")
@@ -32,7 +30,6 @@ async def test_a_pod_is_bound_once() -> None:
     )
 
 
-@in_virtual_time
 async def test_a_pod_that_is_going_and_another_of_its_name_are_not_bound() -> None:
     call = caller()
     await call.pod("a", finalizers=["tests.dev/hold"])
@@ -42,7 +39,6 @@ async def test_a_pod_that_is_going_and_another_of_its_name_are_not_bound() -> No
     assert answer.status == 409 and "pod a is being deleted, cannot be assigned to a host" in answer.message
 
 
-@in_virtual_time
 async def test_a_binding_without_a_target_or_a_pod_is_refused() -> None:
     call = caller()
     await call.pod("a")
@@ -51,7 +47,6 @@ async def test_a_binding_without_a_target_or_a_pod_is_refused() -> None:
     assert (await bind(call, "missing")).status == 404
 
 
-@in_virtual_time
 async def test_a_binding_can_be_made_at_its_old_address_and_as_a_dry_run() -> None:
     call = caller()
     await call.pod("a")

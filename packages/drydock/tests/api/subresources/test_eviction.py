@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from packages.drydock.tests.api.caller import PODS, Answer, Caller, caller, in_virtual_time
+from packages.drydock.tests.api.caller import PODS, Answer, Caller, caller
 
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 CANNOT = "Cannot evict pod as it would violate the pod's disruption budget."
@@ -37,7 +37,6 @@ async def evict(call: Caller, name: str = "p", query: str = "", **options: Any) 
     return await call.post(f"{PODS}/{name}/eviction{query}", body)
 
 
-@in_virtual_time
 async def test_a_pod_without_a_budget_is_evicted_gracefully_and_marked_as_a_target() -> None:
     call = caller()
     await running_pod(call)
@@ -49,7 +48,6 @@ async def test_a_pod_without_a_budget_is_evicted_gracefully_and_marked_as_a_targ
     assert (target["type"], target["status"], target["reason"]) == ("DisruptionTarget", "True", "EvictionByEvictionAPI")
 
 
-@in_virtual_time
 async def test_a_budget_with_nothing_left_refuses() -> None:
     call = caller()
     await running_pod(call)
@@ -63,7 +61,6 @@ async def test_a_budget_with_nothing_left_refuses() -> None:
     assert "deletionTimestamp" not in (await call.get(f"{PODS}/p")).meta
 
 
-@in_virtual_time
 async def test_a_budget_that_has_not_been_looked_at_yet_refuses_for_ten_seconds() -> None:
     call = caller()
     await running_pod(call)
@@ -76,7 +73,6 @@ async def test_a_budget_that_has_not_been_looked_at_yet_refuses_for_ten_seconds(
     )
 
 
-@in_virtual_time
 async def test_an_eviction_is_taken_from_the_budget_and_remembered_there() -> None:
     call = caller()
     await running_pod(call, "p")
@@ -95,7 +91,6 @@ async def test_an_eviction_is_taken_from_the_budget_and_remembered_there() -> No
     assert (await evict(call, "q")).status == 429
 
 
-@in_virtual_time
 async def test_two_budgets_are_one_too_many() -> None:
     call = caller()
     await running_pod(call)
@@ -108,7 +103,6 @@ async def test_two_budgets_are_one_too_many() -> None:
     )
 
 
-@in_virtual_time
 async def test_a_budget_for_others_does_not_count() -> None:
     call = caller()
     await running_pod(call)
@@ -117,19 +111,14 @@ async def test_a_budget_for_others_does_not_count() -> None:
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Succeeded", "Failed"])
-def test_a_pod_that_is_not_running_needs_no_budget(phase: str) -> None:
-    @in_virtual_time
-    async def main() -> None:
-        call = caller()
-        await call.pod("p", node="n", labels={"app": "x"})
-        await call.patch(f"{PODS}/p/status", {"status": {"phase": phase}})
-        await budget(call, allowed=0)
-        assert (await evict(call)).status == 201
-
-    main()
+async def test_a_pod_that_is_not_running_needs_no_budget(phase: str) -> None:
+    call = caller()
+    await call.pod("p", node="n", labels={"app": "x"})
+    await call.patch(f"{PODS}/p/status", {"status": {"phase": phase}})
+    await budget(call, allowed=0)
+    assert (await evict(call)).status == 201
 
 
-@in_virtual_time
 async def test_a_pod_that_is_already_going_needs_no_budget() -> None:
     call = caller()
     await running_pod(call)
@@ -149,22 +138,17 @@ async def test_a_pod_that_is_already_going_needs_no_budget() -> None:
         ("AlwaysAllow", 0, 1, 201),
     ],
 )
-def test_a_pod_that_is_not_ready_goes_as_the_policy_says(
+async def test_a_pod_that_is_not_ready_goes_as_the_policy_says(
     policy: str | None, healthy: int, desired: int, status: int
 ) -> None:
-    @in_virtual_time
-    async def main() -> None:
-        call = caller()
-        await running_pod(call, ready=False)
-        options = {"unhealthyPodEvictionPolicy": policy} if policy else {}
-        await budget(call, allowed=0, healthy=healthy, desired=desired, **options)
-        assert (await evict(call)).status == status
-        assert (await call.get(f"{BUDGETS}/b")).body["status"]["disruptionsAllowed"] == 0
-
-    main()
+    call = caller()
+    await running_pod(call, ready=False)
+    options = {"unhealthyPodEvictionPolicy": policy} if policy else {}
+    await budget(call, allowed=0, healthy=healthy, desired=desired, **options)
+    assert (await evict(call)).status == status
+    assert (await call.get(f"{BUDGETS}/b")).body["status"]["disruptionsAllowed"] == 0
 
 
-@in_virtual_time
 async def test_a_dry_run_asks_the_budget_and_takes_nothing() -> None:
     call = caller()
     pod = await running_pod(call)
@@ -176,7 +160,6 @@ async def test_a_dry_run_asks_the_budget_and_takes_nothing() -> None:
     assert (await evict(call, dryRun=["All"])).status == 429
 
 
-@in_virtual_time
 async def test_preconditions_hold() -> None:
     call = caller()
     pod = await running_pod(call)
@@ -189,7 +172,6 @@ async def test_preconditions_hold() -> None:
     assert (await call.get(f"{PODS}/p")).meta["deletionGracePeriodSeconds"] == 7
 
 
-@in_virtual_time
 async def test_an_unready_pod_of_another_uid_is_to_be_tried_again() -> None:
     call = caller()
     await running_pod(call, ready=False)
@@ -198,7 +180,6 @@ async def test_an_unready_pod_of_another_uid_is_to_be_tried_again() -> None:
     assert answer.status == 429 and answer.headers["retry-after"] == "10"
 
 
-@in_virtual_time
 async def test_the_eviction_must_be_of_a_pod_that_exists_and_is_named() -> None:
     call = caller()
     assert (await evict(call, "missing")).status == 404
@@ -208,7 +189,6 @@ async def test_the_eviction_must_be_of_a_pod_that_exists_and_is_named() -> None:
     assert (await call.get(f"{PODS}/p/eviction")).status == 405
 
 
-@in_virtual_time
 async def test_a_budget_of_the_whole_namespace_counts_for_pods_without_labels() -> None:
     call = caller()
     await call.pod("bare", node="n")

@@ -2,7 +2,7 @@ from collections.abc import AsyncIterator
 
 from drydock.virtual.loop import VirtualLoop
 from hawser.transport import Request, Response
-from packages.drydock.tests.api.caller import PODS, Caller, caller, in_virtual_time
+from packages.drydock.tests.api.caller import PODS, Caller, caller
 
 
 class Kubelet:
@@ -32,7 +32,6 @@ async def with_pod(kubelet: Kubelet, *containers: str) -> Caller:
     return call
 
 
-@in_virtual_time
 async def test_a_log_is_fetched_from_the_kubelet_of_the_node_and_streamed() -> None:
     kubelet = Kubelet()
     call = await with_pod(kubelet)
@@ -44,7 +43,6 @@ async def test_a_log_is_fetched_from_the_kubelet_of_the_node_and_streamed() -> N
     assert dict(request.query) == {"follow": "true", "tailLines": "5"}
 
 
-@in_virtual_time
 async def test_the_container_must_be_clear() -> None:
     call = await with_pod(Kubelet(), "main", "side")
     unclear = await call.get(f"{PODS}/a/log")
@@ -59,14 +57,12 @@ async def test_the_container_must_be_clear() -> None:
     assert (await call.get(f"{PODS}/a/log")).status == 200
 
 
-@in_virtual_time
 async def test_what_the_kubelet_refuses_is_refused() -> None:
     call = await with_pod(Kubelet(status=404))
     answer = await call.get(f"{PODS}/a/log")
     assert (answer.status, answer.message) == (404, "one\ntwo")
 
 
-@in_virtual_time
 async def test_a_pod_without_a_node_has_no_log_and_one_on_a_lost_node_none_to_get() -> None:
     call = caller()
     await call.pod("a")
@@ -76,7 +72,6 @@ async def test_a_pod_without_a_node_has_no_log_and_one_on_a_lost_node_none_to_ge
     assert (await call.get(f"{PODS}/missing/log")).status == 404
 
 
-@in_virtual_time
 async def test_one_kubelet_can_answer_for_all_nodes() -> None:
     call = caller()
     await call.post("/api/v1/nodes", {"metadata": {"name": "n"}})

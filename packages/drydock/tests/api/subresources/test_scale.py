@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from packages.drydock.tests.api.caller import JSON_PATCH, Caller, caller, in_virtual_time
+from packages.drydock.tests.api.caller import JSON_PATCH, Caller, caller
 from packages.drydock.tests.api.custom.test_lifecycle import CRDS, definition
 
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
@@ -16,7 +16,6 @@ async def make_deployment(call: Caller, selector: dict[str, Any] | None = None) 
     assert made.status == 201, made.raw
 
 
-@in_virtual_time
 async def test_the_scale_of_a_deployment_shows_its_replicas_and_selector() -> None:
     call = caller()
     await make_deployment(call)
@@ -29,7 +28,6 @@ async def test_the_scale_of_a_deployment_shows_its_replicas_and_selector() -> No
     assert scale.meta["resourceVersion"] == whole.meta["resourceVersion"]
 
 
-@in_virtual_time
 async def test_a_selector_with_expressions_is_written_out() -> None:
     call = caller()
     expressions = [
@@ -43,7 +41,6 @@ async def test_a_selector_with_expressions_is_written_out() -> None:
     assert selector == "!old,app,app in (api,web),app notin (db),app=web"
 
 
-@in_virtual_time
 async def test_replicas_are_set_by_update_and_by_patch() -> None:
     call = caller()
     await make_deployment(call)
@@ -57,7 +54,6 @@ async def test_replicas_are_set_by_update_and_by_patch() -> None:
     assert any(entry.get("subresource") == "scale" for entry in whole.meta["managedFields"])
 
 
-@in_virtual_time
 async def test_a_stale_scale_is_a_conflict_and_a_negative_one_nonsense() -> None:
     call = caller()
     await make_deployment(call)
@@ -73,26 +69,22 @@ async def test_a_stale_scale_is_a_conflict_and_a_negative_one_nonsense() -> None
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
-def test_a_custom_kind_scales_along_the_paths_it_declares(method: str) -> None:
-    @in_virtual_time
-    async def main() -> None:
-        call = caller()
-        scale = {
-            "specReplicasPath": ".spec.warm",
-            "statusReplicasPath": ".status.workers",
-            "labelSelectorPath": ".status.selector",
-        }
-        await call.post(CRDS, definition("pools", "Pool", subresources={"scale": scale, "status": {}}))
-        await call.post(POOLS, {"metadata": {"name": "p"}, "spec": {"warm": 1}})
-        await call.patch(f"{POOLS}/p/status", {"status": {"workers": 7, "selector": "pool=p"}})
-        body = {"metadata": {"name": "p"}, "spec": {"replicas": 9}}
-        if method == "PUT":
-            body["metadata"]["resourceVersion"] = (await call.get(f"{POOLS}/p")).meta["resourceVersion"]
-            answer = await call.put(f"{POOLS}/p/scale", body)
-        else:
-            answer = await call.patch(f"{POOLS}/p/scale", body)
-        assert answer.body["spec"] == {"replicas": 9}
-        assert answer.body["status"] == {"replicas": 7, "selector": "pool=p"}
-        assert (await call.get(f"{POOLS}/p")).body["spec"] == {"warm": 9}
-
-    main()
+async def test_a_custom_kind_scales_along_the_paths_it_declares(method: str) -> None:
+    call = caller()
+    scale = {
+        "specReplicasPath": ".spec.warm",
+        "statusReplicasPath": ".status.workers",
+        "labelSelectorPath": ".status.selector",
+    }
+    await call.post(CRDS, definition("pools", "Pool", subresources={"scale": scale, "status": {}}))
+    await call.post(POOLS, {"metadata": {"name": "p"}, "spec": {"warm": 1}})
+    await call.patch(f"{POOLS}/p/status", {"status": {"workers": 7, "selector": "pool=p"}})
+    body = {"metadata": {"name": "p"}, "spec": {"replicas": 9}}
+    if method == "PUT":
+        body["metadata"]["resourceVersion"] = (await call.get(f"{POOLS}/p")).meta["resourceVersion"]
+        answer = await call.put(f"{POOLS}/p/scale", body)
+    else:
+        answer = await call.patch(f"{POOLS}/p/scale", body)
+    assert answer.body["spec"] == {"replicas": 9}
+    assert answer.body["status"] == {"replicas": 7, "selector": "pool=p"}
+    assert (await call.get(f"{POOLS}/p")).body["spec"] == {"warm": 9}

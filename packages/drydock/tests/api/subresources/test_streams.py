@@ -14,7 +14,7 @@ from drydock.streaming.spdy_frames import FrameReader, FrameWriter, Ping
 from drydock.streaming.upgrade import SPDY, WEBSOCKET, Upgrade, UpgradeRefused, negotiate, read_offer
 from hawser.clock import Entropy, SystemClock
 from hawser.transport import Request, Response
-from packages.drydock.tests.api.caller import PODS, TOKENS, Caller, caller, in_virtual_time
+from packages.drydock.tests.api.caller import PODS, TOKENS, Caller, caller
 
 Run = Callable[[Coroutine[Any, Any, None]], None]
 SPOKEN = {WEBSOCKET: ("v5.channel.k8s.io",), SPDY: ("v4.channel.k8s.io",)}
@@ -79,7 +79,6 @@ async def _until(condition: Callable[[], bool]) -> None:
 # -- what is handed on
 
 
-@in_virtual_time
 async def test_a_kubelet_is_asked_in_its_own_words() -> None:
     call = caller()
     kubelet = await _furnish(call)
@@ -99,7 +98,6 @@ async def test_a_kubelet_is_asked_in_its_own_words() -> None:
     assert "authorization" not in request.headers
 
 
-@in_virtual_time
 async def test_ports_are_handed_on() -> None:
     call = caller()
     kubelet = await _furnish(call)
@@ -107,7 +105,6 @@ async def test_ports_are_handed_on() -> None:
     assert (kubelet.asked[0].path, kubelet.asked[0].query) == ("/portForward/default/a", (("ports", "80,81"),))
 
 
-@in_virtual_time
 async def test_what_the_kubelet_refuses_is_a_status() -> None:
     call = caller()
     await _furnish(call)
@@ -117,7 +114,6 @@ async def test_what_the_kubelet_refuses_is_a_status() -> None:
     assert "server accepts ['v5.channel.k8s.io']" in refused.message
 
 
-@in_virtual_time
 async def test_only_pods_have_streams() -> None:
     call = caller()
     for subresource in ("exec", "portforward", "attach"):

@@ -1,9 +1,8 @@
-from packages.drydock.tests.api.caller import CONFIGMAPS, PODS, caller, in_virtual_time, pod
+from packages.drydock.tests.api.caller import CONFIGMAPS, PODS, caller, pod
 
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 
 
-@in_virtual_time
 async def test_a_created_object_gets_its_identity_from_the_server() -> None:
     call = caller()
     sent = {"name": "a", "uid": "mine", "creationTimestamp": "2020-01-01T00:00:00Z", "selfLink": "/x"}
@@ -17,7 +16,6 @@ async def test_a_created_object_gets_its_identity_from_the_server() -> None:
     assert (await call.get(f"{CONFIGMAPS}/a")).body == answer.body
 
 
-@in_virtual_time
 async def test_each_write_gets_a_higher_version_than_any_before() -> None:
     call = caller()
     first = await call.configmap("a")
@@ -25,7 +23,6 @@ async def test_each_write_gets_a_higher_version_than_any_before() -> None:
     assert int(second.meta["resourceVersion"]) == int(first.meta["resourceVersion"]) + 1
 
 
-@in_virtual_time
 async def test_a_name_that_exists_is_refused() -> None:
     call = caller()
     await call.configmap("a")
@@ -35,7 +32,6 @@ async def test_a_name_that_exists_is_refused() -> None:
     assert answer.body["details"] == {"name": "a", "kind": "configmaps"}
 
 
-@in_virtual_time
 async def test_a_name_that_is_only_just_going_still_exists() -> None:
     call = caller()
     await call.pod("a", node="n")
@@ -44,14 +40,12 @@ async def test_a_name_that_is_only_just_going_still_exists() -> None:
     assert (answer.status, answer.message) == (409, 'object is being deleted: pods "a" already exists')
 
 
-@in_virtual_time
 async def test_generate_name_adds_five_letters() -> None:
     answer = await caller().post(CONFIGMAPS, {"metadata": {"generateName": "job-"}})
     assert answer.meta["name"].startswith("job-") and len(answer.meta["name"]) == 9
     assert answer.meta["generateName"] == "job-"
 
 
-@in_virtual_time
 async def test_an_object_needs_a_name() -> None:
     answer = await caller().post(CONFIGMAPS, {"metadata": {}})
     assert answer.status == 422
@@ -60,13 +54,11 @@ async def test_an_object_needs_a_name() -> None:
     )
 
 
-@in_virtual_time
 async def test_nothing_is_created_in_a_namespace_that_is_not_there() -> None:
     answer = await caller().post("/api/v1/namespaces/nowhere/pods", pod("a"))
     assert (answer.status, answer.message) == (404, 'namespaces "nowhere" not found')
 
 
-@in_virtual_time
 async def test_nothing_is_created_in_a_namespace_that_is_going() -> None:
     call = caller()
     await call.post("/api/v1/namespaces", {"metadata": {"name": "going"}})
@@ -79,7 +71,6 @@ async def test_nothing_is_created_in_a_namespace_that_is_going() -> None:
     assert answer.body["details"]["causes"][0]["reason"] == "NamespaceTerminating"
 
 
-@in_virtual_time
 async def test_the_body_must_be_about_the_namespace_and_the_kind_of_the_path() -> None:
     call = caller()
     answer = await call.post(CONFIGMAPS, {"metadata": {"name": "a", "namespace": "other"}})
@@ -89,13 +80,11 @@ async def test_the_body_must_be_about_the_namespace_and_the_kind_of_the_path() -
     assert answer.status == 400 and "cannot be handled as a ConfigMap" in answer.message
 
 
-@in_virtual_time
 async def test_a_version_cannot_be_set_on_create() -> None:
     answer = await caller().post(CONFIGMAPS, {"metadata": {"name": "a", "resourceVersion": "5"}})
     assert (answer.status, answer.message) == (500, "resourceVersion should not be set on objects to be created")
 
 
-@in_virtual_time
 async def test_a_dry_run_answers_as_if_and_stores_nothing() -> None:
     call = caller()
     answer = await call.post(f"{CONFIGMAPS}?dryRun=All", {"metadata": {"name": "a"}})
@@ -107,7 +96,6 @@ async def test_a_dry_run_answers_as_if_and_stores_nothing() -> None:
     )
 
 
-@in_virtual_time
 async def test_an_unknown_field_is_warned_about_refused_or_ignored_as_asked() -> None:
     call = caller()
     body = {"metadata": {"name": "a"}, "data": {"k": "v"}, "colour": "red"}
@@ -123,7 +111,6 @@ async def test_an_unknown_field_is_warned_about_refused_or_ignored_as_asked() ->
     assert ignored.status == 201 and "warning" not in ignored.headers
 
 
-@in_virtual_time
 async def test_a_value_of_the_wrong_type_is_refused_in_the_words_of_the_decoder() -> None:
     answer = await caller().post(CONFIGMAPS, {"metadata": {"name": "a"}, "data": {"k": 1}})
     assert answer.status == 400
@@ -133,7 +120,6 @@ async def test_a_value_of_the_wrong_type_is_refused_in_the_words_of_the_decoder(
     )
 
 
-@in_virtual_time
 async def test_a_null_in_a_list_or_a_map_is_an_empty_value() -> None:
     call = caller()
     answer = await call.post(CONFIGMAPS, {"metadata": {"name": "a", "labels": {"x": None}}, "data": {"k": None}})
@@ -142,7 +128,6 @@ async def test_a_null_in_a_list_or_a_map_is_an_empty_value() -> None:
     assert wrong.status == 422
 
 
-@in_virtual_time
 async def test_a_body_may_be_yaml_and_must_be_readable() -> None:
     call = caller()
     text = b"metadata:\n  name: a\ndata:\n  day: '2026-03-01'\n"
@@ -152,13 +137,11 @@ async def test_a_body_may_be_yaml_and_must_be_readable() -> None:
     assert broken.status == 400 and broken.message.startswith("the object provided is unrecognized")
 
 
-@in_virtual_time
 async def test_a_body_over_three_megabytes_is_too_large() -> None:
     answer = await caller()("POST", CONFIGMAPS, b" " * (3 * 1024 * 1024 + 1))
     assert (answer.status, answer.body["reason"]) == (413, "RequestEntityTooLarge")
 
 
-@in_virtual_time
 async def test_generation_starts_at_one_for_kinds_with_a_spec_to_follow() -> None:
     call = caller()
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
@@ -168,7 +151,6 @@ async def test_generation_starts_at_one_for_kinds_with_a_spec_to_follow() -> Non
     assert "generation" not in (await call.configmap("a")).meta
 
 
-@in_virtual_time
 async def test_what_a_client_set_is_listed_under_its_name() -> None:
     answer = await caller().post(f"{CONFIGMAPS}?fieldManager=me", {"metadata": {"name": "a"}, "data": {"k": "v"}})
     (entry,) = answer.meta["managedFields"]
@@ -177,7 +159,6 @@ async def test_what_a_client_set_is_listed_under_its_name() -> None:
     assert (await caller().configmap("b", labels={"x": "y"})).meta["managedFields"][0]["manager"] == "tests"
 
 
-@in_virtual_time
 async def test_methods_and_resources_that_do_not_exist_are_told_apart() -> None:
     call = caller()
     missing = await call.get("/api/v1/namespaces/default/rockets")

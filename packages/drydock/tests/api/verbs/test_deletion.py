@@ -1,7 +1,7 @@
 from typing import Any
 
 from drydock.virtual.loop import VirtualLoop
-from packages.drydock.tests.api.caller import CONFIGMAPS, PODS, Answer, Caller, caller, in_virtual_time
+from packages.drydock.tests.api.caller import CONFIGMAPS, PODS, Answer, Caller, caller
 
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 REPLICASETS = "/apis/apps/v1/namespaces/default/replicasets"
@@ -18,7 +18,6 @@ async def make_replica_set(call: Caller) -> Answer:
     return await call.post(REPLICASETS, {"metadata": {"name": "r"}, "spec": spec})
 
 
-@in_virtual_time
 async def test_a_deletion_answers_with_a_status_that_names_what_is_gone() -> None:
     call = caller()
     uid = (await call.configmap("a")).meta["uid"]
@@ -29,7 +28,6 @@ async def test_a_deletion_answers_with_a_status_that_names_what_is_gone() -> Non
     assert (await call.delete(f"{CONFIGMAPS}/a")).status == 404
 
 
-@in_virtual_time
 async def test_preconditions_protect_another_object_of_the_same_name() -> None:
     call = caller()
     uid = (await call.pod("a")).meta["uid"]
@@ -42,7 +40,6 @@ async def test_preconditions_protect_another_object_of_the_same_name() -> None:
     assert (await call.delete(f"{PODS}/a", {"preconditions": {"uid": uid}})).status == 200
 
 
-@in_virtual_time
 async def test_preconditions_protect_a_state_that_the_caller_has_not_seen() -> None:
     call = caller()
     version = (await call.pod("a")).meta["resourceVersion"]
@@ -56,7 +53,6 @@ async def test_preconditions_protect_a_state_that_the_caller_has_not_seen() -> N
     assert (await call.get(f"{PODS}/a")).status == 200
 
 
-@in_virtual_time
 async def test_a_pod_on_a_node_waits_for_its_kubelet() -> None:
     call = caller()
     await call.pod("a", node="n")
@@ -70,7 +66,6 @@ async def test_a_pod_on_a_node_waits_for_its_kubelet() -> None:
     assert (await call.get(f"{PODS}/a")).status == 404
 
 
-@in_virtual_time
 async def test_a_pod_without_a_node_and_one_that_has_finished_go_at_once() -> None:
     call = caller()
     await call.pod("unscheduled")
@@ -81,7 +76,6 @@ async def test_a_pod_without_a_node_and_one_that_has_finished_go_at_once() -> No
         assert (await call.get(f"{PODS}/{name}")).status == 404
 
 
-@in_virtual_time
 async def test_a_grace_period_can_be_shortened_and_not_lengthened() -> None:
     call = caller()
     await call.pod("a", node="n")
@@ -94,7 +88,6 @@ async def test_a_grace_period_can_be_shortened_and_not_lengthened() -> None:
     assert longer.meta["resourceVersion"] == shorter.meta["resourceVersion"]
 
 
-@in_virtual_time
 async def test_a_grace_period_that_would_already_be_over_is_one_second_from_now() -> None:
     call = caller()
     await call.pod("a", node="n")
@@ -105,7 +98,6 @@ async def test_a_grace_period_that_would_already_be_over_is_one_second_from_now(
     assert answer.meta["deletionGracePeriodSeconds"] == 1
 
 
-@in_virtual_time
 async def test_a_finalizer_keeps_an_object_until_it_is_taken_away() -> None:
     call = caller()
     await call.configmap("a", finalizers=["tests.dev/hold"])
@@ -119,7 +111,6 @@ async def test_a_finalizer_keeps_an_object_until_it_is_taken_away() -> None:
     assert (await call.get(f"{CONFIGMAPS}/a")).status == 404
 
 
-@in_virtual_time
 async def test_no_finalizer_can_be_added_to_what_is_going() -> None:
     call = caller()
     await call.pod("a", node="n")
@@ -133,7 +124,6 @@ async def test_no_finalizer_can_be_added_to_what_is_going() -> None:
     assert (await call.patch(f"{PODS}/a", {"metadata": {"labels": {"still": "writable"}}})).status == 200
 
 
-@in_virtual_time
 async def test_a_graceful_pod_with_a_finalizer_outlives_its_kubelets_last_word() -> None:
     call = caller()
     await call.pod("a", node="n", finalizers=["tests.dev/hold"])
@@ -144,7 +134,6 @@ async def test_a_graceful_pod_with_a_finalizer_outlives_its_kubelets_last_word()
     assert (await call.get(f"{PODS}/a")).status == 404
 
 
-@in_virtual_time
 async def test_the_propagation_policy_leaves_work_for_the_collector() -> None:
     call = caller()
     await make_replica_set(call)
@@ -155,7 +144,6 @@ async def test_the_propagation_policy_leaves_work_for_the_collector() -> None:
     assert (await call.delete(f"{REPLICASETS}/r", {"propagationPolicy": "Background"})).body["status"] == "Success"
 
 
-@in_virtual_time
 async def test_a_job_deleted_without_a_policy_orphans_its_pods_and_says_so() -> None:
     call = caller()
     await make_job(call)
@@ -166,7 +154,6 @@ async def test_a_job_deleted_without_a_policy_orphans_its_pods_and_says_so() -> 
     assert (await call.get(f"{JOBS}/j")).status == 404
 
 
-@in_virtual_time
 async def test_options_that_make_no_sense_are_refused() -> None:
     call = caller()
     await call.pod("a")
@@ -179,7 +166,6 @@ async def test_options_that_make_no_sense_are_refused() -> None:
     assert (await call.delete(f"{PODS}/a", {"gracePeriodSeconds": "long"})).status == 400
 
 
-@in_virtual_time
 async def test_a_dry_run_deletes_nothing() -> None:
     call = caller()
     await call.pod("a", node="n")
@@ -187,7 +173,6 @@ async def test_a_dry_run_deletes_nothing() -> None:
     assert "deletionTimestamp" not in (await call.get(f"{PODS}/a")).meta
 
 
-@in_virtual_time
 async def test_a_collection_is_deleted_by_selector() -> None:
     call = caller()
     for name, colour in (("a", "red"), ("b", "red"), ("c", "blue")):
@@ -197,7 +182,6 @@ async def test_a_collection_is_deleted_by_selector() -> None:
     assert (await call.get(CONFIGMAPS)).names == ["c"]
 
 
-@in_virtual_time
 async def test_a_namespace_goes_when_its_own_finalizer_is_done() -> None:
     call = caller()
     path = "/api/v1/namespaces/going"
@@ -210,7 +194,6 @@ async def test_a_namespace_goes_when_its_own_finalizer_is_done() -> None:
     assert (await call.get(path)).status == 404
 
 
-@in_virtual_time
 async def test_system_namespaces_stay() -> None:
     answer = await caller().delete("/api/v1/namespaces/kube-system")
     assert (answer.status, answer.message) == (

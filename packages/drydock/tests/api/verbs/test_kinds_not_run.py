@@ -6,8 +6,7 @@ import pytest
 from drydock.api.discovery import Discovery
 from drydock.api.kinds.builtin import BUILTIN_KINDS
 from drydock.api.openapi.documents import OpenApi
-from drydock.virtual.loop import run_virtual
-from packages.drydock.tests.api.caller import APPLY, START, Caller, caller
+from packages.drydock.tests.api.caller import APPLY, Caller, caller
 
 NOT_RUN = {
     "StatefulSet": ("/apis/apps/v1", "statefulsets", "use a Deployment, or Pods named by you"),
@@ -23,24 +22,20 @@ def _body(kind: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("kind", NOT_RUN)
-def test_a_create_is_refused_and_says_what_to_use(kind: str) -> None:
+async def test_a_create_is_refused_and_says_what_to_use(kind: str) -> None:
     base, plural, instead = NOT_RUN[kind]
 
-    async def story() -> None:
-        call = caller()
-        path = f"{base}/namespaces/default/{plural}"
-        created = await call.post(path, _body(kind))
-        applied = await call.patch(f"{path}/a?fieldManager=me", _body(kind), type=APPLY)
-        for refused in (created, applied):
-            assert (refused.status, refused.body["reason"]) == (405, "MethodNotAllowed")
-            assert refused.message == (
-                f"{kind} is not supported: drydock has no controller that would run it;"
-                f" {instead}, or a real control plane"
-            )
-        assert (await call.get(path)).names == []
-        assert (await call.get(f"{path}/a")).status == 404
-
-    run_virtual(story, seed=1, start=START)
+    call = caller()
+    path = f"{base}/namespaces/default/{plural}"
+    created = await call.post(path, _body(kind))
+    applied = await call.patch(f"{path}/a?fieldManager=me", _body(kind), type=APPLY)
+    for refused in (created, applied):
+        assert (refused.status, refused.body["reason"]) == (405, "MethodNotAllowed")
+        assert refused.message == (
+            f"{kind} is not supported: drydock has no controller that would run it; {instead}, or a real control plane"
+        )
+    assert (await call.get(path)).names == []
+    assert (await call.get(f"{path}/a")).status == 404
 
 
 @pytest.mark.parametrize("kind", NOT_RUN)
@@ -76,17 +71,14 @@ def _leave_behind(call: Caller, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", NOT_RUN)
-def test_what_is_there_already_can_be_cleared_away(kind: str) -> None:
+async def test_what_is_there_already_can_be_cleared_away(kind: str) -> None:
     base, plural, _ = NOT_RUN[kind]
 
-    async def story() -> None:
-        call = caller()
-        path = f"{base}/namespaces/default/{plural}"
-        _leave_behind(call, kind)
-        assert (await call.get(path)).names == ["a"]
-        assert (await call.delete(f"{path}/a")).status == 200
-        assert (await call.get(f"{path}/a")).meta["deletionTimestamp"]
-        assert (await call.patch(f"{path}/a", {"metadata": {"finalizers": None}})).status == 200
-        assert (await call.get(f"{path}/a")).status == 404
-
-    run_virtual(story, seed=1, start=START)
+    call = caller()
+    path = f"{base}/namespaces/default/{plural}"
+    _leave_behind(call, kind)
+    assert (await call.get(path)).names == ["a"]
+    assert (await call.delete(f"{path}/a")).status == 200
+    assert (await call.get(f"{path}/a")).meta["deletionTimestamp"]
+    assert (await call.patch(f"{path}/a", {"metadata": {"finalizers": None}})).status == 200
+    assert (await call.get(f"{path}/a")).status == 404

@@ -1,7 +1,7 @@
 import msgspec
 import pytest
 
-from packages.drydock.tests.api.caller import CONFIGMAPS, Caller, caller, in_virtual_time
+from packages.drydock.tests.api.caller import CONFIGMAPS, Caller, caller
 
 
 async def fill(call: Caller, *names: str) -> None:
@@ -9,7 +9,6 @@ async def fill(call: Caller, *names: str) -> None:
         await call.configmap(name)
 
 
-@in_virtual_time
 async def test_a_list_is_in_the_order_of_keys_and_its_items_do_not_repeat_their_kind() -> None:
     call = caller()
     await fill(call, "b", "a")
@@ -20,7 +19,6 @@ async def test_a_list_is_in_the_order_of_keys_and_its_items_do_not_repeat_their_
     assert answer.meta == {"resourceVersion": str(call.api.cluster.store.version)}
 
 
-@in_virtual_time
 async def test_a_namespace_whose_name_begins_with_another_ones_is_apart_from_it() -> None:
     call = caller()
     for namespace in ("ab", "ab-c"):
@@ -31,7 +29,6 @@ async def test_a_namespace_whose_name_begins_with_another_ones_is_apart_from_it(
     assert everywhere == ["ab-c", "ab"]  # as bytes, "ab-c/" comes before "ab/"
 
 
-@in_virtual_time
 async def test_pages_belong_to_the_moment_of_the_first_one() -> None:
     call = caller()
     await fill(call, "a", "b", "c", "d", "e")
@@ -48,14 +45,12 @@ async def test_pages_belong_to_the_moment_of_the_first_one() -> None:
     assert last.names == ["e"] and "continue" not in last.meta
 
 
-@in_virtual_time
 async def test_a_page_that_ends_with_the_list_has_no_next() -> None:
     call = caller()
     await fill(call, "a", "b")
     assert "continue" not in (await call.get(f"{CONFIGMAPS}?limit=2")).meta
 
 
-@in_virtual_time
 async def test_pages_of_selected_objects_do_not_count_what_remains() -> None:
     call = caller()
     for name in ("a", "b", "c"):
@@ -65,7 +60,6 @@ async def test_pages_of_selected_objects_do_not_count_what_remains() -> None:
     assert "continue" in answer.meta and "remainingItemCount" not in answer.meta
 
 
-@in_virtual_time
 async def test_an_expired_page_offers_to_go_on_inconsistently() -> None:
     call = caller()
     await fill(call, "a", "b", "c")
@@ -80,16 +74,11 @@ async def test_an_expired_page_offers_to_go_on_inconsistently() -> None:
 
 
 @pytest.mark.parametrize("token", ["abc", "e30", "!!", "eyJ2IjoieCIsInJ2IjoxLCJzdGFydCI6ImEifQ"])
-def test_a_token_that_is_none_is_refused(token: str) -> None:
-    @in_virtual_time
-    async def main() -> None:
-        answer = await caller().get(f"{CONFIGMAPS}?limit=1&continue={token}")
-        assert answer.status == 400 and answer.message.startswith("invalid continue token: ")
-
-    main()
+async def test_a_token_that_is_none_is_refused(token: str) -> None:
+    answer = await caller().get(f"{CONFIGMAPS}?limit=1&continue={token}")
+    assert answer.status == 400 and answer.message.startswith("invalid continue token: ")
 
 
-@in_virtual_time
 async def test_an_exact_version_shows_that_moment_or_says_it_is_forgotten() -> None:
     call = caller()
     await fill(call, "a")
@@ -105,7 +94,6 @@ async def test_an_exact_version_shows_that_moment_or_says_it_is_forgotten() -> N
     assert limited.status == 410
 
 
-@in_virtual_time
 async def test_any_version_or_one_not_older_than_gets_the_newest() -> None:
     call = caller()
     await fill(call, "a")
@@ -119,7 +107,6 @@ async def test_any_version_or_one_not_older_than_gets_the_newest() -> None:
         assert (await call.get(f"{CONFIGMAPS}?{query}")).names == ["a", "b"]
 
 
-@in_virtual_time
 async def test_a_version_the_server_has_not_reached_times_out() -> None:
     call = caller()
     now = call.api.cluster.store.version
@@ -144,23 +131,17 @@ async def test_a_version_the_server_has_not_reached_times_out() -> None:
         ("sendInitialEvents=true", 422, "sendInitialEvents is forbidden for list"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(query: str, status: int, message: str) -> None:
-    @in_virtual_time
-    async def main() -> None:
-        answer = await caller().get(f"{CONFIGMAPS}?{query}")
-        assert answer.status == status and message in answer.message
-
-    main()
+async def test_options_that_make_no_sense_are_refused(query: str, status: int, message: str) -> None:
+    answer = await caller().get(f"{CONFIGMAPS}?{query}")
+    assert answer.status == status and message in answer.message
 
 
-@in_virtual_time
 async def test_a_limit_below_zero_is_none() -> None:
     call = caller()
     await fill(call, "a", "b")
     assert (await call.get(f"{CONFIGMAPS}?limit=-1")).names == ["a", "b"]
 
 
-@in_virtual_time
 async def test_metadata_can_be_had_alone() -> None:
     call = caller()
     await call.post(CONFIGMAPS, {"metadata": {"name": "a"}, "data": {"k": "v"}})
@@ -174,7 +155,6 @@ async def test_metadata_can_be_had_alone() -> None:
     assert (await call.get(CONFIGMAPS, accept=form.format(""))).status == 406
 
 
-@in_virtual_time
 async def test_a_table_has_rows_and_the_version_of_its_list() -> None:
     call = caller()
     await fill(call, "a")
@@ -184,7 +164,6 @@ async def test_a_table_has_rows_and_the_version_of_its_list() -> None:
     assert answer.meta["resourceVersion"] == str(call.api.cluster.store.version)
 
 
-@in_virtual_time
 async def test_protobuf_is_answered_in_json_if_the_client_can_read_that() -> None:
     call = caller()
     protobuf = "application/vnd.kubernetes.protobuf"
@@ -194,7 +173,6 @@ async def test_protobuf_is_answered_in_json_if_the_client_can_read_that() -> Non
     assert (refused.status, refused.body["reason"]) == (406, "NotAcceptable")
 
 
-@in_virtual_time
 async def test_an_answer_can_be_pretty_or_yaml() -> None:
     call = caller()
     await fill(call, "a")

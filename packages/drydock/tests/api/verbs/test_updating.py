@@ -6,7 +6,6 @@ from packages.drydock.tests.api.caller import (
     PODS,
     STRATEGIC,
     caller,
-    in_virtual_time,
 )
 
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
@@ -14,7 +13,6 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 
 
-@in_virtual_time
 async def test_an_update_with_a_stale_version_is_a_conflict() -> None:
     call = caller()
     await call.configmap("a")
@@ -23,7 +21,6 @@ async def test_an_update_with_a_stale_version_is_a_conflict() -> None:
     assert answer.message == f'Operation cannot be fulfilled on configmaps "a": {MODIFIED}'
 
 
-@in_virtual_time
 async def test_an_update_without_a_version_overwrites_blindly_where_the_kind_allows_it() -> None:
     call = caller()
     await call.configmap("a")
@@ -37,7 +34,6 @@ async def test_an_update_without_a_version_overwrites_blindly_where_the_kind_all
     )
 
 
-@in_virtual_time
 async def test_an_update_that_changes_nothing_writes_nothing() -> None:
     call = caller()
     made = await call.post(CONFIGMAPS, {"metadata": {"name": "a"}, "data": {"k": "v"}})
@@ -47,7 +43,6 @@ async def test_an_update_that_changes_nothing_writes_nothing() -> None:
     assert call.api.cluster.store.version == int(made.meta["resourceVersion"])
 
 
-@in_virtual_time
 async def test_a_put_about_another_object_is_refused() -> None:
     call = caller()
     uid = (await call.configmap("a")).meta["uid"]
@@ -61,14 +56,12 @@ async def test_a_put_about_another_object_is_refused() -> None:
     assert other.message.endswith(f"Precondition failed: UID in precondition: other, UID in object meta: {uid}")
 
 
-@in_virtual_time
 async def test_a_put_creates_only_the_kinds_that_are_made_that_way() -> None:
     call = caller()
     assert (await call.put(f"{CONFIGMAPS}/a", {"metadata": {"name": "a"}})).status == 404
     assert (await call.put(f"{LEASES}/l", {"metadata": {"name": "l"}, "spec": {"holderIdentity": "me"}})).status == 201
 
 
-@in_virtual_time
 async def test_a_patch_with_a_wrong_uid_says_that_the_field_is_immutable() -> None:
     call = caller()
     await call.pod("a")
@@ -79,7 +72,6 @@ async def test_a_patch_with_a_wrong_uid_says_that_the_field_is_immutable() -> No
         assert answer.body["details"]["causes"][0]["field"] == "metadata.uid"
 
 
-@in_virtual_time
 async def test_a_patch_with_a_stale_version_is_a_conflict_and_with_the_right_one_is_not() -> None:
     call = caller()
     version = (await call.pod("a")).meta["resourceVersion"]
@@ -89,7 +81,6 @@ async def test_a_patch_with_a_stale_version_is_a_conflict_and_with_the_right_one
     assert (await call.patch(f"{PODS}/a", fresh)).meta["labels"] == {"x": "y"}
 
 
-@in_virtual_time
 async def test_a_json_patch_whose_test_fails_is_unprocessable() -> None:
     call = caller()
     await call.pod("a")
@@ -100,7 +91,6 @@ async def test_a_json_patch_whose_test_fails_is_unprocessable() -> None:
     assert (await call.patch(f"{PODS}/a", operations, JSON_PATCH)).meta["labels"] == {"x": "y"}
 
 
-@in_virtual_time
 async def test_patches_that_cannot_be_read_or_applied_are_told_apart() -> None:
     call = caller()
     await call.configmap("a")
@@ -115,7 +105,6 @@ async def test_patches_that_cannot_be_read_or_applied_are_told_apart() -> None:
     assert forced.message.endswith("force: Forbidden: may not be specified for non-apply patch")
 
 
-@in_virtual_time
 async def test_a_dry_run_of_a_patch_shows_the_change_and_keeps_the_object() -> None:
     call = caller()
     made = await call.configmap("a")
@@ -125,7 +114,6 @@ async def test_a_dry_run_of_a_patch_shows_the_change_and_keeps_the_object() -> N
     assert "data" not in (await call.get(f"{CONFIGMAPS}/a")).body
 
 
-@in_virtual_time
 async def test_an_apply_creates_what_is_missing_and_changes_what_is_there() -> None:
     call = caller()
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v"}}
@@ -137,7 +125,6 @@ async def test_an_apply_creates_what_is_missing_and_changes_what_is_there() -> N
     assert unchanged.meta["resourceVersion"] == again.meta["resourceVersion"]
 
 
-@in_virtual_time
 async def test_an_apply_with_a_uid_never_resurrects() -> None:
     call = caller()
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "uid": "gone"}}
@@ -149,7 +136,6 @@ async def test_an_apply_with_a_uid_never_resurrects() -> None:
     )
 
 
-@in_virtual_time
 async def test_an_apply_of_another_managers_field_is_a_conflict_until_forced() -> None:
     call = caller()
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v"}}
@@ -159,7 +145,6 @@ async def test_an_apply_of_another_managers_field_is_a_conflict_until_forced() -
     assert (await call.patch(f"{CONFIGMAPS}/a?fieldManager=you&force=true", theirs, APPLY)).body["data"] == {"k": "w"}
 
 
-@in_virtual_time
 async def test_an_apply_needs_a_manager_and_says_its_kind() -> None:
     call = caller()
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
@@ -168,7 +153,6 @@ async def test_an_apply_needs_a_manager_and_says_its_kind() -> None:
     assert (answer.status, answer.message) == (400, "invalid object type: /, Kind=")
 
 
-@in_virtual_time
 async def test_generation_rises_with_the_spec_and_only_with_it() -> None:
     call = caller()
     await call.post(BUDGETS, {"metadata": {"name": "b"}, "spec": {"minAvailable": 1}})
@@ -179,7 +163,6 @@ async def test_generation_rises_with_the_spec_and_only_with_it() -> None:
     assert (await call.patch(f"{BUDGETS}/b", {"metadata": {"generation": 9}})).meta["generation"] == 2
 
 
-@in_virtual_time
 async def test_status_changes_only_through_its_own_path_and_that_changes_nothing_else() -> None:
     call = caller()
     await call.post(BUDGETS, {"metadata": {"name": "b"}, "spec": {"minAvailable": 1}})
@@ -192,7 +175,6 @@ async def test_status_changes_only_through_its_own_path_and_that_changes_nothing
     assert through_spec.body["status"]["disruptionsAllowed"] == 3
 
 
-@in_virtual_time
 async def test_system_fields_survive_an_update_that_leaves_them_out() -> None:
     call = caller()
     made = await call.configmap("a", finalizers=["tests.dev/hold"])

@@ -1,5 +1,6 @@
 """Error responses: `{code, message, detail}` with stable codes for programs, a page for browsers."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,10 +10,12 @@ from litestar import MediaType, Request, Response
 from litestar.exceptions import HTTPException, ValidationException
 from litestar.response import Redirect
 
+from mooring.api.metrics import REQUESTS_REFUSED
 from mooring.model import errors
 
 log = structlog.get_logger()
 
+_RETRY_SECONDS = 1.0  # where an error does not know better
 _STATUS: tuple[tuple[type[errors.MooringError], int], ...] = (
     (errors.InvalidInput, 400),
     (errors.Unauthorized, 401),
@@ -69,6 +72,8 @@ def mooring_error(request: Request[Any, Any, Any], error: errors.MooringError) -
     status = next((code for kind, code in _STATUS if isinstance(error, kind)), 502)
     detail = {**error.detail, **({"fix": error.fix} if error.fix else {})}
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
+    if status == 429:
+        headers["Retry-After"] = str(math.ceil(getattr(error, "retry_after_seconds", _RETRY_SECONDS)))
     return Response(ErrorBody(error.code, error.message, detail), status_code=status, headers=headers)
 
 
@@ -79,6 +84,7 @@ _CODES = {
     404: "not_found",
     405: "method_not_allowed",
     413: "too_large",
+    429: "too_many_requests",
 }
 
 
@@ -92,6 +98,8 @@ def http_error(request: Request[Any, Any, Any], error: HTTPException) -> Respons
         if _NO_BODY in problems:
             return Response(ErrorBody("invalid_input", "the body is missing", _SEND_ONE), status_code=error.status_code)
         message, detail = f"{problems[0]['key']}: {problems[0]['message']}", {"problems": problems}
+    if error.status_code == 413:
+        REQUESTS_REFUSED.labels("body").inc()
     code = _CODES.get(error.status_code, "refused" if error.status_code < 500 else "internal")
     return Response(ErrorBody(code, message or code, detail), status_code=error.status_code)
 

@@ -3,16 +3,28 @@
 import contextlib
 import errno
 import socket
+import ssl
 from collections.abc import Generator
 
 import uvicorn
 from litestar import Litestar
 
+from mooring.api.head_limit import HeadLimitedProtocol
 from mooring.model.errors import Misconfigured
+from mooring.model.hosts import is_loopback
 
 GRACE_SECONDS = 2
 _DEAD_PEERS = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 3, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 20_000}  # s, s, -, ms
 KEEP_ALIVE_SECONDS = 75  # longer than clients keep idle connections, so that the client closes them
+
+
+def refuse_plain_http(host: str) -> None:
+    """Raise `Misconfigured` if others than this machine could connect to this host."""
+    if not is_loopback(host):
+        raise Misconfigured(
+            f"plain HTTP would be served on {host}, where tokens can be read on their way",
+            fix="set MOORING_TLS_CERTIFICATE and MOORING_TLS_KEY, or MOORING_PLAIN_HTTP=true behind a TLS proxy",
+        )
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -52,9 +64,9 @@ class _Server(uvicorn.Server):
 
 
 class HttpHost:
-    """Serves until it is cancelled or stopped."""
+    """Serves until it is cancelled or stopped; HTTPS, if there is a context."""
 
-    def __init__(self, app: Litestar, listener: socket.socket) -> None:
+    def __init__(self, app: Litestar, listener: socket.socket, tls: ssl.SSLContext | None = None) -> None:
         config = uvicorn.Config(
             app,
             log_config=None,
@@ -64,6 +76,8 @@ class HttpHost:
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
             server_header=False,
             proxy_headers=False,
+            http=HeadLimitedProtocol,
+            ssl_context_factory=(lambda _, __: tls) if tls is not None else None,
         )
         self._server = _Server(config)
         self._listener = listener

@@ -26,6 +26,7 @@ from mooring.api.health import healthz, metrics, readyz
 from mooring.api.inspection import INSPECTION_ROUTES
 from mooring.api.invariants import pause_invariant, resume_invariant
 from mooring.api.ledger import arm_ledger, read_ledger
+from mooring.api.limits import Guard, Limits
 from mooring.api.openapi import describe_api
 from mooring.api.pages import Pages, constant
 from mooring.api.retirement import retire_worker
@@ -46,6 +47,7 @@ MAX_BODY_BYTES = 1_000_000
 NEVER_COMPRESSED = ["/v1/events", "/stream", "^/v1/claims/", "^/v1/pools/.+/claims$"]  # streams and single claims
 
 _WORKER_ROUTES = (retire_worker, adopt_pods)
+_OPERATOR_ROUTES = (pause_invariant, resume_invariant, read_ledger, arm_ledger)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +71,14 @@ class ApiParts:
     readiness: Readiness
     hub: EventHub
     access: Access
+    limits: Limits
     clock: Clock
 
 
 def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
     """The ASGI application."""
     queries, commands = parts.queries, parts.commands
+    guard = Guard(parts.access, parts.limits)
     provided: dict[str, Any] = {
         "reading": queries.fleet,
         "inspection": queries.inspection,
@@ -115,17 +119,15 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
             *DIAGNOSIS_ROUTES,
             *WARMUP_ROUTES,
             stream_events,
-            pause_invariant,
-            resume_invariant,
-            read_ledger,
-            arm_ledger,
+            *_OPERATOR_ROUTES,
             *pages.handlers,
         ],
         dependencies={**{name: constant(value) for name, value in provided.items()}, **pages.dependencies},
         exception_handlers=error_handlers(pages.failure),
         request_class=JsonRequest,
-        before_request=parts.access.check,
-        before_send=[forbid_guessing],
+        before_request=guard.check,
+        middleware=[guard.count_answers],
+        before_send=[secure_headers],
         request_max_body_size=MAX_BODY_BYTES,
         compression_config=CompressionConfig(backend="gzip", minimum_size=1_000, exclude=NEVER_COMPRESSED),
         openapi_config=_openapi(),
@@ -134,10 +136,11 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
     )
 
 
-async def forbid_guessing(message: Message, _: Scope) -> None:
-    """Forbid browsers to guess the content type of a response, also of an error."""
+async def secure_headers(message: Message, scope: Scope) -> None:
+    """Forbid browsers to guess the content type of a response, also of an error, and to come back without TLS."""
     if message["type"] == "http.response.start":
-        message["headers"] = [*message["headers"], (b"x-content-type-options", b"nosniff")]
+        secure = [(b"strict-transport-security", b"max-age=31536000")] if scope["scheme"] == "https" else []
+        message["headers"] = [*message["headers"], (b"x-content-type-options", b"nosniff"), *secure]
 
 
 @get("/openapi.json", include_in_schema=False, sync_to_thread=False)

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
         LossCause,
         MintFailed,
         RemoteError,
+        TooMany,
         Unavailable,
         Unreachable,
+        Untrusted,
     )
     from mooring.client.sdk import Mooring
     from mooring.model.errors import InvalidInput
@@ -31,8 +33,10 @@ __all__ = [
     "MintFailed",
     "Mooring",
     "RemoteError",
+    "TooMany",
     "Unavailable",
     "Unreachable",
+    "Untrusted",
 ]
 
 _MODULES = {

@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar, Unpack
 from mooring.client.asyncio_runtime import AsyncioRuntime
 from mooring.client.claim import HeldClaim
 from mooring.client.claims_api import CLOSE_SECONDS
-from mooring.client.connection import StateFolder, find_endpoint
+from mooring.client.connection import CaFile, StateFolder, find_endpoint
 from mooring.client.durations import Duration, parse_seconds
 from mooring.client.errors import LeaseLost
 from mooring.client.operations import Operations
@@ -62,10 +62,10 @@ class AsyncClaim(HeldClaim):
 
 class AsyncMooring:
     """Creates claims. The address and the token are arguments, else `MOORING_URL` and `MOORING_TOKEN`, else those of
-    the state folder."""
+    the state folder. `ca` is a file with CA certificates for HTTPS, else `MOORING_CA`, else those of the system."""
 
-    def __init__(self, url: str = "", token: str = "", *, state: StateFolder = None) -> None:
-        self._runtime = AsyncioRuntime(find_endpoint(url, token, state))
+    def __init__(self, url: str = "", token: str = "", *, state: StateFolder = None, ca: CaFile = None) -> None:
+        self._runtime = AsyncioRuntime(find_endpoint(url, token, state, ca))
         self._operations = Operations(self._runtime)
 
     def claim(

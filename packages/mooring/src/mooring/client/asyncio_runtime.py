@@ -32,7 +32,7 @@ class AsyncioRuntime:
         from yarl import URL
 
         # A kept connection may be closed by the server just when a renewal is sent on it, so none is kept.
-        connector = aiohttp.TCPConnector(force_close=True)
+        connector = aiohttp.TCPConnector(force_close=True, ssl=self._endpoint.tls or True)
         headers = self._endpoint.headers
         timeout = aiohttp.ClientTimeout(total=timeout_seconds)
         target = URL(self._endpoint.target(path, query), encoded=True)
@@ -53,8 +53,9 @@ class AsyncioRuntime:
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=silence_seconds, sock_read=silence_seconds)
         target = URL(self._endpoint.target(path), encoded=True)
         try:
+            connector = aiohttp.TCPConnector(force_close=True, ssl=self._endpoint.tls or True)
             async with (
-                aiohttp.ClientSession(headers=self._endpoint.headers, timeout=timeout) as session,
+                aiohttp.ClientSession(headers=self._endpoint.headers, connector=connector, timeout=timeout) as session,
                 session.get(target, allow_redirects=False) as answer,
             ):
                 if answer.status >= 400:

@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from mooring.client.errors import Unavailable, Unreachable, read_error
+from mooring.client.trust import explain_refusal, make_context
 from mooring.model.errors import InvalidInput, Misconfigured
 
 STATE_FOLDER = Path(".state")
@@ -19,10 +21,16 @@ ACCOUNT_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The address of Mooring, and the bearer token for it."""
+    """The address of Mooring, the bearer token for it, and the CA certificates by which it is known."""
 
     url: str
     token: str
+    ca: str = ""  # a file, or PEM; empty: those of the system
+
+    @property
+    def tls(self) -> ssl.SSLContext | None:
+        """None for plain HTTP."""
+        return make_context(self.ca) if self.url.startswith("https:") else None
 
     @property
     def headers(self) -> dict[str, str]:
@@ -36,15 +44,18 @@ class Endpoint:
 
     def unreachable(self, error: Exception) -> Unreachable:
         """No answer came, for this reason."""
+        if (refusal := explain_refusal(self.url, error)) is not None:
+            return refusal
         cause = str(error) or type(error).__name__
         return Unreachable(f"{self.url} does not answer: {cause}", fix="is it running? start it with 'mooring up'")
 
 
 StateFolder = str | os.PathLike[str] | None
+CaFile = str | os.PathLike[str] | None
 
 
-def find_endpoint(url: str = "", token: str = "", state: StateFolder = None) -> Endpoint:
-    """From arguments, then `MOORING_URL` and `MOORING_TOKEN`, then the state folder of a local `mooring up`.
+def find_endpoint(url: str = "", token: str = "", state: StateFolder = None, ca: CaFile = None) -> Endpoint:
+    """From arguments, then `MOORING_URL`, `MOORING_TOKEN` and `MOORING_CA`, then the state folder of `mooring up`.
 
     In a pod, without any of these, the address is that of the Service that `mooring install` creates.
     """
@@ -53,6 +64,8 @@ def find_endpoint(url: str = "", token: str = "", state: StateFolder = None) -> 
             raise InvalidInput(field, "..." if field == "token" else value, "text")
     if not isinstance(state, str | os.PathLike | None):
         raise InvalidInput("state", state, "the path of a folder")
+    if not isinstance(ca, str | os.PathLike | None):
+        raise InvalidInput("ca", ca, "the path of a file, or certificates (PEM)")
     folder = Path(state or os.environ.get("MOORING_STATE", "") or STATE_FOLDER)
     url = url or os.environ.get("MOORING_URL", "") or _first_line(folder / "url") or _in_cluster_url()
     token = token or os.environ.get("MOORING_TOKEN", "") or _first_line(folder / "token")
@@ -60,7 +73,8 @@ def find_endpoint(url: str = "", token: str = "", state: StateFolder = None) -> 
         raise Misconfigured(
             "the address of Mooring is not known", fix="start one with 'mooring up', or give --url or MOORING_URL"
         )
-    return check_endpoint(Endpoint(url.rstrip("/"), token))
+    authority = os.fspath(ca) if ca else os.environ.get("MOORING_CA", "")
+    return check_endpoint(Endpoint(url.rstrip("/"), token, authority))
 
 
 def check_endpoint(endpoint: Endpoint) -> Endpoint:
@@ -74,6 +88,7 @@ def check_endpoint(endpoint: Endpoint) -> Endpoint:
         raise InvalidInput("url", endpoint.url, "an address such as http://127.0.0.1:8080")
     if not (endpoint.token.isascii() and endpoint.token.isprintable()):
         raise InvalidInput("token", "...", "printable ASCII characters on one line")
+    _ = endpoint.tls  # raises if the CA cannot be read
     return endpoint
 
 
@@ -143,8 +158,7 @@ class Connection:
         self, method: str, target: str, body: object, timeout_seconds: float
     ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
         parts = urlsplit(target)
-        connection_type = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        connection = connection_type(parts.hostname or "127.0.0.1", parts.port, timeout=timeout_seconds)
+        connection = self._open(parts.hostname or "127.0.0.1", parts.port, timeout_seconds)
         headers, payload = self._endpoint.headers, None
         if body is not None:
             payload = json.dumps(body).encode()
@@ -159,6 +173,11 @@ class Connection:
         except BaseException:  # an interrupt while the answer is awaited
             connection.close()
             raise
+
+    def _open(self, host: str, port: int | None, timeout_seconds: float) -> http.client.HTTPConnection:
+        if (tls := self._endpoint.tls) is not None:
+            return http.client.HTTPSConnection(host, port, timeout=timeout_seconds, context=tls)
+        return http.client.HTTPConnection(host, port, timeout=timeout_seconds)
 
     def _read(self, answer: http.client.HTTPResponse) -> bytes:
         try:

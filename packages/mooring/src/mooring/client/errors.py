@@ -3,10 +3,12 @@
 RemoteError            the server answered with an error
 +-- ExplainedError     `why` gives the reason and since when it holds
 |   +-- ClaimTimeout   no worker became free in time
-|   +-- LimitReached   the owner holds as many claims as the pool allows
+|   +-- LimitReached   the owner holds as many claims as the pool allows, or its queue is full
 +-- MintFailed         the pool's mint returned no credentials; never retried automatically
 +-- Unavailable        no answer, or one that does not show whether the request took effect: `retryable`
+    +-- TooMany        a limit of the server for its callers; nothing took effect
     +-- Unreachable    no answer came
+        +-- Untrusted  the server's certificate is not accepted: a repetition does not help
 LeaseLost              the claim is no longer ours; `cause` and `at` say why and since when
 """
 
@@ -55,7 +57,7 @@ class ClaimTimeout(ExplainedError):
 
 
 class LimitReached(ExplainedError):
-    """The owner holds as many claims as the pool allows."""
+    """The owner holds as many claims as the pool allows, or as many claims wait as it allows."""
 
 
 class MintFailed(RemoteError):
@@ -77,11 +79,23 @@ class Unavailable(RemoteError):
         return self.status != 0 and self.remote_code != UNREADABLE
 
 
+class TooMany(Unavailable):
+    """The caller has reached a limit of the server: requests a second, unanswered requests, event streams."""
+
+
 class Unreachable(Unavailable):
     """No answer came."""
 
+    local_code = "unreachable"
+
     def __init__(self, message: str, *, fix: str = "") -> None:
-        super().__init__(0, "unreachable", message, {"fix": fix})
+        super().__init__(0, self.local_code, message, {"fix": fix})
+
+
+class Untrusted(Unreachable):
+    """The server's certificate is not accepted, or it does not speak TLS. The SDK does not repeat the request."""
+
+    local_code = "untrusted"
 
 
 class LossCause(StrEnum):
@@ -110,8 +124,12 @@ _BY_CODE: dict[str, type[RemoteError]] = {
     "wait_timed_out": ClaimTimeout,
     "no_idle_worker": ClaimTimeout,
     "limit_reached": LimitReached,
+    "queue_full": LimitReached,
     "mint_failed": MintFailed,
     "claim_revoked": ClaimRevoked,
+    "too_many_requests": TooMany,
+    "too_many_open_requests": TooMany,
+    "too_many_streams": TooMany,
 }
 
 

@@ -1,7 +1,7 @@
 """Retries that end: pauses with jitter until failures have lasted too long, and time limits across requests."""
 
 from hawser.backoff import Backoff
-from mooring.client.errors import RemoteError
+from mooring.client.errors import RemoteError, Untrusted
 from mooring.client.runtime import Runtime
 
 RETRY_SECONDS = 15.0
@@ -20,6 +20,8 @@ class Retry:
 
     async def pause(self, error: RemoteError) -> None:
         """Wait before the next attempt; raises the error when there is no time for one."""
+        if isinstance(error, Untrusted):
+            raise error
         now = self._runtime.clock.monotonic()
         if self._failing_since is None:
             self._failing_since = now

@@ -6,7 +6,7 @@ from typing import Any, Self, TypeVar, Unpack
 
 from mooring.client.blocking_runtime import BlockingRuntime, complete
 from mooring.client.claim import HeldClaim
-from mooring.client.connection import StateFolder, find_endpoint
+from mooring.client.connection import CaFile, StateFolder, find_endpoint
 from mooring.client.durations import Duration, parse_seconds
 from mooring.client.errors import LeaseLost
 from mooring.client.operations import Operations
@@ -37,10 +37,10 @@ class Claim(HeldClaim):
 
 class Mooring:
     """Creates claims. The address and the token are arguments, else `MOORING_URL` and `MOORING_TOKEN`, else those of
-    the state folder."""
+    the state folder. `ca` is a file with CA certificates for HTTPS, else `MOORING_CA`, else those of the system."""
 
-    def __init__(self, url: str = "", token: str = "", *, state: StateFolder = None) -> None:
-        self._runtime = BlockingRuntime(find_endpoint(url, token, state))
+    def __init__(self, url: str = "", token: str = "", *, state: StateFolder = None, ca: CaFile = None) -> None:
+        self._runtime = BlockingRuntime(find_endpoint(url, token, state, ca))
         self._operations = Operations(self._runtime)
 
     def claim(

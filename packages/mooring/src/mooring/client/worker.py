@@ -1,6 +1,6 @@
 """The worker's side of poll dispatch: fetch a session, run it, keep it alive, report its result, and poll again.
 
-    python -m mooring.client.worker [--url URL] [--token-file FILE] [--port 8000] [-- COMMAND...]
+    python -m mooring.client.worker [--url URL] [--ca FILE] [--token-file FILE] [--port 8000] [-- COMMAND...]
 
 Exit codes: 0 drained, stopped by a signal, or not reused; 1 refused. SIGTERM lets the session end first.
 """
@@ -36,12 +36,13 @@ _DRAINED, _REFUSED = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class AgentOptions:
-    """Address of Mooring, file of the token, and the command for payloads that name none."""
+    """Address of Mooring, file of the token, the command for payloads that name none, and the CA of Mooring."""
 
     url: str
     token_file: Path
     command: tuple[str, ...] = ()
     poll_seconds: float = POLL_SECONDS
+    ca: str = ""
 
 
 class WorkerAgent:
@@ -165,7 +166,7 @@ class WorkerAgent:
             token = self._options.token_file.read_text().strip()
         except OSError as error:
             raise RemoteError(401, "no_token", f"{self._options.token_file}: {error.strerror}", {}) from error
-        connection = Connection(Endpoint(self._options.url, token), timeout_seconds)
+        connection = Connection(Endpoint(self._options.url, token, self._options.ca), timeout_seconds)
         return connection.request("POST", path, body=body)
 
     async def _pause(self, seconds: float) -> None:
@@ -195,9 +196,10 @@ async def run_agent(options: AgentOptions, address: str, port: int) -> int:
 
 
 def read_options(arguments: Sequence[str], environment: Callable[[str, str], str]) -> tuple[AgentOptions, str, int]:
-    """From the command line, else `MOORING_URL`, `MOORING_TOKEN_FILE` and `POD_IP`."""
+    """From the command line, else `MOORING_URL`, `MOORING_CA`, `MOORING_TOKEN_FILE` and `POD_IP`."""
     parser = argparse.ArgumentParser(prog="python -m mooring.client.worker", description="Run sessions of Mooring.")
     parser.add_argument("--url", default=environment("MOORING_URL", ""))
+    parser.add_argument("--ca", default=environment("MOORING_CA", ""), help="CA certificates: a file, or PEM")
     parser.add_argument("--token-file", default=environment("MOORING_TOKEN_FILE", TOKEN_FILE))
     parser.add_argument("--address", default=environment("POD_IP", "0.0.0.0"), help="address of the health endpoint")
     parser.add_argument("--port", type=int, default=8000)
@@ -205,9 +207,9 @@ def read_options(arguments: Sequence[str], environment: Callable[[str, str], str
     given = parser.parse_args(arguments)
     if not given.url:
         raise Misconfigured("the address of Mooring is not known", fix="give --url or MOORING_URL")
-    endpoint = check_endpoint(Endpoint(given.url.rstrip("/"), ""))
+    endpoint = check_endpoint(Endpoint(given.url.rstrip("/"), "", given.ca))
     token_file = Path(environment("MOORING_ROOT", "") + given.token_file)
-    return AgentOptions(endpoint.url, token_file, tuple(given.command)), given.address, given.port
+    return AgentOptions(endpoint.url, token_file, tuple(given.command), ca=given.ca), given.address, given.port
 
 
 def _say(message: str) -> None:

@@ -1,7 +1,8 @@
 """Which workers of pools with poll dispatch still poll. A session goes only to a worker that was heard a moment ago.
 
 Every replica follows the words that all replicas wrote to the ledger. If none of several workers is heard, the cause is
-probably what they have in common, the way to Mooring: silence is then not counted, and starts anew afterwards.
+probably what they have in common, the way to Mooring: silence is then not counted, and starts anew afterwards. The same
+holds, also for a single worker, while Mooring does not reach its own API.
 """
 
 from collections.abc import Callable, Iterable
@@ -66,12 +67,13 @@ class Polls:
 
     def silence(self, pool: Pool) -> PoolSilence:
         """The silence of a pool's workers, for its plan."""
-        if pool.spec.dispatch != "Poll" or not self._measured:
+        reached = self._book.reach.since
+        if pool.spec.dispatch != "Poll" or not self._measured or reached is None:
             return NO_SILENCE
         now = self._clock.monotonic()
         since = {worker.uid: self._since(worker.uid, now) for worker in self._fleet.workers(pool.key)}
         quiet = {uid: at for uid, at in since.items() if now - at > self._timeouts.worker_word}
-        deaf = max(self._deaf_until.get(pool.key, 0.0), self._deaf_until.get(_FLEET, 0.0))
+        deaf = max(reached, self._deaf_until.get(pool.key, 0.0), self._deaf_until.get(_FLEET, 0.0))
         counted = {uid: now - max(at, deaf) for uid, at in quiet.items()}
         doubt = self._doubt(pool.key, len(since)) if quiet else ""
         seconds = {} if doubt else {uid: s for uid, s in counted.items() if s > self._timeouts.worker_word}

@@ -127,6 +127,9 @@ HOUSEKEEPING_BACKLOG = LeaderGauge(
 LEADING = Gauge("mooring_leading", "1 while this replica acts.")
 CACHE_OBJECTS = Gauge("mooring_cache_objects", "Objects in a cache.", ["resource"])
 CACHE_FRESH = Gauge("mooring_cache_fresh", "1 while a cache is synced and its watch is alive.", ["resource"])
+OUTGOING_REFUSED = Counter(
+    "mooring_outgoing_refused_total", "Outgoing calls that were refused because of their destination."
+)
 EVENTS_DROPPED = Counter(
     "mooring_events_dropped_total", "Events that were not written, because their object had too many of them."
 )

@@ -2,6 +2,7 @@
 
 Every replica writes the words it heard to the ledger, all in one statement. Silence is measured by the monotonic clock
 of the replica that asks, from what it sees change there: clocks are never compared, and a new leader measures anew.
+Time in which a replica could not be reached is not counted.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,6 +12,7 @@ import structlog
 
 from hawser.clock import Clock
 from mooring.engine.containment import contained
+from mooring.engine.own_api import OwnApi, Reachability
 from mooring.ledger.port import Ledger
 from mooring.model.claim import Claim
 from mooring.model.errors import Unavailable
@@ -48,17 +50,20 @@ def _speaker_of_replica(replica_id: str) -> str:
 class WordBook:
     """The words that this replica heard, until they are in the ledger."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, timeouts: Timeouts, replica_id: str) -> None:
+    def __init__(self, ledger: Ledger, clock: Clock, timeouts: Timeouts, replica_id: str, api: OwnApi) -> None:
         self._ledger = ledger
         self._clock = clock
         self._timeouts = timeouts
         self._mark = _speaker_of_replica(replica_id)
         self._pending: set[str] = set()
+        self._heard_any = False  # since the last write
+        self.reach = Reachability(api, clock, timeouts.word_flush)
         self.written = False  # whether the last write succeeded
 
     def hear(self, speaker: str) -> None:
         """A sign of life."""
         self._pending.add(speaker)
+        self._heard_any = True
 
     def meter(self) -> "SilenceMeter":
         """A new measure of silence."""
@@ -72,10 +77,12 @@ class WordBook:
             await self._clock.sleep(self._timeouts.word_flush)
 
     async def flush(self) -> None:
-        """Write down what was heard since the last time, and that this replica writes."""
-        heard, self._pending = self._pending, set()
+        """Write down what was heard since the last time, and that this replica can be reached and writes."""
+        await self.reach.look(proven=self._heard_any)
+        heard, self._pending, self._heard_any = self._pending, set(), False
+        marks = [] if self.reach.doubted else [self._mark]
         try:
-            await self._ledger.words.hear([*heard, self._mark], now=self._clock.now())
+            await self._ledger.words.hear([*heard, *marks], now=self._clock.now())
         except Unavailable as error:
             self._pending |= heard
             self.written = False
@@ -124,10 +131,14 @@ class SilenceMeter:
         counts = await self._ledger.words.counts([*asked, *marks])
         now = self._clock.monotonic()
         self._heard = {speaker: _newer(self._heard.get(speaker), counts.get(speaker), now) for speaker in asked | marks}
-        if not self._book.written or self._is_anyone_mute(marks, now):
+        reached = self._book.reach.since
+        if reached is None or not self._book.written or self._is_anyone_mute(marks, now):
             self._heard = {speaker: one for speaker, one in self._heard.items() if speaker in marks}
             return {}
-        return {key: now - max(self._heard[speaker].at for speaker in several) for key, several in speakers.items()}
+        return {
+            key: now - max(reached, *(self._heard[speaker].at for speaker in several))
+            for key, several in speakers.items()
+        }
 
     async def _look_at_replicas(self) -> set[str]:
         """The marks of all replicas that are alive."""

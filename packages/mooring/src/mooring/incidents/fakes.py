@@ -1,4 +1,4 @@
-"""Fakes for a stage: a mint, the activity of workers, health checks, and a witness of every pod."""
+"""Fakes for a stage: a mint, activity and health of workers, the way to the API, and a witness of every pod."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -106,3 +106,15 @@ class Doctor:
         """The answer of the worker."""
         self.checks.append(target)
         return self.answers.get(target.address, self.otherwise)
+
+
+@dataclass(slots=True)
+class Gateway:
+    """Mooring's own API without a network: it answers, unless the play gives a reason why it does not."""
+
+    url: str = "http://mooring"
+    broken: str = ""
+
+    async def failure(self) -> str:
+        """Why the API does not answer."""
+        return self.broken

@@ -18,7 +18,7 @@ from mooring.app import Adapters, Mooring, ReplicaOptions, Surroundings
 from mooring.controllers.activity import PolledActivity
 from mooring.engine.switches import Switches
 from mooring.incidents.documents import StagedDocuments
-from mooring.incidents.fakes import Doctor, Mint, Witness, Words
+from mooring.incidents.fakes import Doctor, Gateway, Mint, Witness, Words
 from mooring.incidents.replica import LedgerFault, Replica, SharedFate, no_fault
 from mooring.kinds.installation import install_crds
 from mooring.kinds.resources import WORKERPOOLS
@@ -89,6 +89,7 @@ class Stage:
         self.words: PolledActivity = Words(clock)
         self.documents = StagedDocuments()
         self.doctor = Doctor()
+        self.gateway = Gateway()
         self.witness = Witness()
         self.watch = Reflector(self.client, PODS, clock=clock, entropy=entropy, scope=Scope(NAMESPACE))
         self.watch.subscribe(self.witness.see)
@@ -156,7 +157,7 @@ class Stage:
             clock,
             self.entropy,
             ReplicaOptions(name),
-            Adapters(self.mint, self.words, self.documents, self.doctor),
+            Adapters(self.mint, self.words, self.documents, self.doctor, self.gateway),
         )
         mooring = Mooring(given, self.timeouts)
         replica = Replica(mooring, process, transport, ledger, clock, asyncio.create_task(mooring.run()))

@@ -26,7 +26,6 @@ _WORKER_MARKS = (
     names.TENANT,
     names.TENANT_SINCE,
     names.LEDGER,
-    names.SPEC_HASH,
     names.PLACEMENT,
     names.AVOIDS,
     names.ADOPTED,

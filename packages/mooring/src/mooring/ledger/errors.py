@@ -63,7 +63,8 @@ def translated(where: str, *, starting: bool = False) -> Iterator[None]:
 
 
 def _said(error: BaseException) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+    silent = "no answer in time" if isinstance(error, TimeoutError) else type(error).__name__
+    return " ".join(str(error).split()) or silent
 
 
 def _is_closed(error: pg.InterfaceError) -> bool:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Protocol
 
-from mooring.ledger.records import Incarnation
+from mooring.ledger.records import Incarnation, Link
 
 
 class Meta(Protocol):
@@ -35,4 +35,8 @@ class Meta(Protocol):
 
     async def time(self) -> datetime:
         """The database's clock. Only used to compare clocks, never for decisions."""
+        ...
+
+    async def link(self) -> Link:
+        """How the database is reached, and whether that connection is encrypted."""
         ...

@@ -55,9 +55,15 @@ class Claims(Waiting, Protocol):
         ...
 
     async def insert_queued(
-        self, new: NewClaim, *, now: datetime, wait_until: datetime, owner_limit: int | None = None
+        self,
+        new: NewClaim,
+        *,
+        now: datetime,
+        wait_until: datetime,
+        owner_limit: int | None = None,
+        queue_limit: int | None = None,
     ) -> Admission:
-        """Create a waiting claim and notify Channel.QUEUE."""
+        """Create a waiting claim and notify Channel.QUEUE. `queue_limit` limits the waiting claims of the pool."""
         ...
 
     async def bind_next(

@@ -57,6 +57,14 @@ class Incarnation(msgspec.Struct, frozen=True):
     armed: bool
 
 
+class Link(msgspec.Struct, frozen=True):
+    """How the ledger is reached. No hosts: within this machine."""
+
+    hosts: tuple[str, ...] = ()
+    sslmode: str = ""
+    encrypted: bool = False
+
+
 class LiveClaims(msgspec.Struct, frozen=True):
     """All live claims, and the incarnation from the same statement."""
 

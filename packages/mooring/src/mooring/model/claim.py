@@ -248,6 +248,7 @@ class AdmissionVerdict(StrEnum):
     WORKER_TAKEN = "worker_taken"  # the slot is for one owner's claims, and another owner's run on its worker
     KEY_REUSED = "key_reused"
     LIMIT_REACHED = "limit_reached"
+    QUEUE_FULL = "queue_full"
 
 
 class Admission(msgspec.Struct, frozen=True):
@@ -267,8 +268,8 @@ class Admission(msgspec.Struct, frozen=True):
                     fix="use a new idempotencyKey, or repeat the request unchanged",
                     detail={"claim": self.claim.id} if self.claim else {},
                 )
-            case AdmissionVerdict.LIMIT_REACHED:
-                raise LimitReached("the owner's limit is reached", fix="release a claim, or raise limits.perOwner")
+            case AdmissionVerdict.LIMIT_REACHED | AdmissionVerdict.QUEUE_FULL:
+                raise LimitReached("a limit of the pool is reached", fix="release a claim, or raise the pool's limits")
             case AdmissionVerdict.QUEUE_AHEAD:
                 raise Conflict("earlier claims wait for this pool", fix="join the queue")
         raise SlotTaken("another claim holds that slot", fix="choose another worker")

@@ -35,6 +35,7 @@ class DrainBound:
 
     node_claim: str
     seconds: int | None  # None: unlimited
+    began_at: datetime | None = None  # when the deletion of the NodeClaim was requested; None: it was not
 
 
 @dataclass(frozen=True, slots=True)

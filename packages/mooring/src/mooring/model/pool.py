@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
@@ -56,9 +57,10 @@ class Mint(msgspec.Struct, rename="camel", frozen=True):
 
 
 class Limits(msgspec.Struct, rename="camel", frozen=True):
-    """How many claims one owner may have."""
+    """How many open claims one owner may have, and how many claims of all owners may wait."""
 
     per_owner: int | None = None
+    max_queued: int | None = None
 
 
 class PoolSpec(msgspec.Struct, rename="camel", frozen=True):
@@ -128,15 +130,16 @@ class Pool(msgspec.Struct, frozen=True):
     defects: tuple[str, ...] = ()  # fields that could not be read
     created_at: datetime | None = None
     terminating_since: datetime | None = None
+    problems: tuple[str, ...] = ()  # why the pool must not be reconciled: its defects, and what is wrong with its spec
+
+    def __post_init__(self) -> None:
+        """Check the spec once: every claim asks for the answer."""
+        problems = (*self.defects, *(str(problem) for problem in check_spec(self.spec)))
+        msgspec.structs.force_setattr(self, "problems", problems)
 
     @property
     def key(self) -> str:
         return f"{self.namespace}/{self.name}"
-
-
-def find_problems(pool: Pool) -> tuple[str, ...]:
-    """Why the pool must not be reconciled; empty if it may."""
-    return (*pool.defects, *(str(problem) for problem in check_spec(pool.spec)))
 
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
@@ -168,6 +171,7 @@ def check_spec(spec: PoolSpec) -> list[InvalidInput]:
             InvalidInput("spec.serviceAccount", spec.service_account, "PerWorker or a ServiceAccount's name")
         )
     problems += _check_tenants(spec)
+    problems += check_health(spec.health)
     problems += _check_mint(spec.mint)
     problems += _check_template(spec.template)
     return problems
@@ -187,6 +191,31 @@ def _check_tenants(spec: PoolSpec) -> list[InvalidInput]:
     return problems
 
 
+_PATH = re.compile(r"/[!-~]{0,1023}")
+
+
+@lru_cache(maxsize=1024)  # asked before every check of a worker
+def check_health(health: Health | None) -> tuple[InvalidInput, ...]:
+    """All errors of a health check. One with errors is not made."""
+    if health is None:
+        return ()
+    bounds = {
+        "spec.health.port": (health.port, 1, 65_535),
+        "spec.health.periodSeconds": (health.period_seconds, 1, 3_600),
+        "spec.health.timeoutSeconds": (health.timeout_seconds, 1, 600),
+        "spec.health.failures": (health.failures, 1, 100),
+    }
+    problems = [
+        InvalidInput(field, value, f"between {low} and {high}")
+        for field, (value, low, high) in bounds.items()
+        if not low <= value <= high
+    ]
+    if not _PATH.fullmatch(health.path):
+        rule = "a path that begins with / and has only visible ASCII characters, at most 1024"
+        problems.append(InvalidInput("spec.health.path", health.path, rule))
+    return tuple(problems)
+
+
 def _check_mint(mint: Mint | None) -> list[InvalidInput]:
     problems: list[InvalidInput] = []
     if mint is None:
@@ -194,6 +223,8 @@ def _check_mint(mint: Mint | None) -> list[InvalidInput]:
     for field, url in (("spec.mint.url", mint.url), ("spec.mint.revokeURL", mint.revoke_url or mint.url)):
         if not url.startswith(("http://", "https://")):
             problems.append(InvalidInput(field, url, "a URL that begins with http:// or https://"))
+    if not 1 <= mint.timeout_seconds <= 120:
+        problems.append(InvalidInput("spec.mint.timeoutSeconds", mint.timeout_seconds, "between 1 and 120"))
     if mint.auth is not None and (mint.auth.bearer is None) == (mint.auth.hmac is None):
         problems.append(InvalidInput("spec.mint.auth", "", "either bearer or hmac"))
     return problems

@@ -8,7 +8,7 @@ from typing import Any
 from mooring.model import names
 from mooring.model.doctor_report import Check, CheckStatus
 from mooring.model.node import Quarantine
-from mooring.model.pool import Pool, find_problems
+from mooring.model.pool import Pool
 from mooring.model.worker import Worker
 from mooring.planning.budgets.plan import AbandonedBudget
 
@@ -206,27 +206,6 @@ def judge_invariant(rule: InvariantStatus) -> Check:
             return Check(check_id, WARN, f"broken {rule.broken} time(s): {rule.rule}", evidence, rule.fix)
     message = f"not enforced by this build: {rule.rule}" if not rule.enforced else f"not checked yet: {rule.rule}"
     return Check(check_id, UNKNOWN, message, evidence)
-
-
-def judge_pools(pools: Iterable[Pool]) -> tuple[Check, ...]:
-    """Check that every pool has a valid spec and can be scheduled."""
-    checks, sound = [], 0
-    for pool in pools:
-        check_id = f"pool/{pool.key}"
-        if problems := find_problems(pool):
-            fix = f"kubectl -n {pool.namespace} edit workerpool {pool.name}"
-            checks.append(Check(check_id, FAIL, f"{pool.key}: {problems[0]}", {"problems": list(problems)}, fix))
-            continue
-        blocked = next((one for one in pool.status.conditions if one.type == "Schedulable"), None)
-        if blocked is not None and blocked.status == "False":
-            message, _, fix = blocked.message.partition(" Fix: ")
-            evidence = {"since": blocked.last_transition_time, "reason": blocked.reason}
-            checks.append(
-                Check(check_id, FAIL, f"{pool.key} cannot schedule: {message}", evidence, fix or "mooring workers")
-            )
-            continue
-        sound += 1
-    return (*checks, Check("pools", OK, f"{sound} pool(s) can schedule")) if sound or not checks else tuple(checks)
 
 
 def judge_protection(pools: Iterable[Pool]) -> tuple[Check, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 import msgspec
@@ -11,6 +11,8 @@ from mooring.model.claim import Claim
 from mooring.model.node import Node
 from mooring.model.pool import Pool
 from mooring.model.worker import ClassifiedWorker, WorkerState
+from mooring.planning.actions import earliest
+from mooring.planning.workers import STAMPED
 
 
 class Fate(StrEnum):
@@ -108,7 +110,8 @@ def plan_drain_check(snapshot: DrainSnapshot) -> DrainCheck:
     )
     waits = [claim for claim in claims if claim.would_be is Fate.WAITS]
     verdict = _verdict(snapshot, claims)
-    held_until = max((claim.protected_until for claim in waits if claim.protected_until), default=None)
+    ends = [earliest(claim.protected_until, _forced_at(snapshot)) for claim in waits]
+    held_until = max((end for end in ends if end is not None), default=None)
     message, fix = _tell(snapshot, verdict, claims, held_until)
     return DrainCheck(
         node=snapshot.node.name,
@@ -139,8 +142,12 @@ def _verdict(snapshot: DrainSnapshot, claims: tuple[ClaimAtStake, ...]) -> Drain
 
 
 def _unproven(snapshot: DrainSnapshot) -> list[str]:
-    """Names of adopted workers that may run a session from before their adoption."""
-    return sorted(item.worker.name for item in snapshot.workers if item.worker.unproven_since and not item.live_claims)
+    """Workers on which a session may run that no live claim covers: adopted ones, and those that are still stamped."""
+    return sorted(
+        item.worker.name
+        for item in snapshot.workers
+        if (item.worker.unproven_since or item.why.code == STAMPED) and not item.live_claims
+    )
 
 
 def _claim(snapshot: DrainSnapshot, item: ClassifiedWorker, claim: Claim) -> ClaimAtStake:
@@ -175,7 +182,7 @@ def _fate(snapshot: DrainSnapshot, item: ClassifiedWorker, claim: Claim, seconds
     until = claim.protected_until
     budget = pool is not None and pool.spec.protection.budget
     if worker.marks.complete and budget and until is not None and snapshot.now < until:
-        return Fate.WAITS, f"protected until {until:%H:%M:%SZ}"
+        return _protected_fate(snapshot, until, seconds, otherwise)
     grace = pool.spec.protection.grace_seconds if pool is not None else 0
     lacks = "not protected any more" if budget else "its pool has no budget"
     # The remaining run time is unknown. A session that has run for longer than the grace is not expected to end within
@@ -183,6 +190,26 @@ def _fate(snapshot: DrainSnapshot, item: ClassifiedWorker, claim: Claim, seconds
     if grace >= seconds:
         return Fate.FINISHES, f"{lacks}: its worker has {grace} s to finish"
     return otherwise, f"{lacks}, and it runs for longer than the {grace} s its worker would have"
+
+
+def _protected_fate(snapshot: DrainSnapshot, until: datetime, seconds: int, otherwise: Fate) -> tuple[Fate, str]:
+    """Karpenter ends a node at the bound of its NodeClaim, whatever protects the pods on it."""
+    forced, bound = _forced_at(snapshot), snapshot.node.drain_bound
+    if forced is None or bound is None or forced >= until:
+        return Fate.WAITS, f"protected until {until:%H:%M:%SZ}"
+    left = max(0.0, (forced - snapshot.now).total_seconds())
+    if left >= seconds and left > 0:
+        return Fate.WAITS, f"protected until {forced:%H:%M:%SZ}: NodeClaim {bound.node_claim} ends the drain then"
+    message = f"protected, but NodeClaim {bound.node_claim} ends the drain in {left:.0f} s, and it runs for longer"
+    return otherwise, message
+
+
+def _forced_at(snapshot: DrainSnapshot) -> datetime | None:
+    """When Karpenter would end the node although pods are left; None if it never does, or does not manage it."""
+    bound = snapshot.node.drain_bound
+    if bound is None or bound.seconds is None:
+        return None
+    return (bound.began_at or snapshot.now) + timedelta(seconds=bound.seconds)
 
 
 def _worker(item: ClassifiedWorker) -> WorkerAtStake:
@@ -217,8 +244,8 @@ def _tell(
     match verdict:
         case DrainVerdict.UNKNOWN if snapshot.claims is not None:
             workers = ", ".join(_unproven(snapshot))
-            message = f"adopted workers may run sessions from before their adoption: {workers}"
-            return message, "mooring adopt --idle for those that are idle, wait for the others"
+            message = f"workers that no live claim holds may still run a session: {workers}"
+            return message, f"mooring workers --node {name} -o wide  # the fix of each, or wait until they are idle"
         case DrainVerdict.UNKNOWN:
             return "who holds the workers of this node cannot be read: the ledger is away", "look at /readyz, ask again"
         case DrainVerdict.SAFE if claims:

@@ -16,6 +16,7 @@ from mooring.planning.health import prove_lost
 
 UNHEALTHY = "unhealthy"
 SILENT = "silent"
+STAMPED = "stamped"
 
 
 Judgement = tuple[WorkerState, Why]
@@ -149,7 +150,7 @@ def _stamped(worker: Worker, health: WorkerHealth | None) -> Judgement | None:
         return None
     message = f"stamped for {worker.stamp.owner or 'nobody'} without a live claim in the ledger{_unwell(health)}"
     since = worker.stamp.stamped_at or _settled(worker)
-    return WorkerState.CLAIMED, Why("stamped", message, since, fix=retire_command(worker))
+    return WorkerState.CLAIMED, Why(STAMPED, message, since, fix=retire_command(worker))
 
 
 def _unproven(worker: Worker, health: WorkerHealth | None) -> Judgement | None:

@@ -8,36 +8,33 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import structlog
 
 from hawser import views
+from hawser.clock import Clock
 from hawser.errors import NotPermitted, NotServed, ObjectNotFound
 from hawser.resources import BUDGETS, CRDS, SECRETS, Resource
 from mooring.kinds import load_crds
 from mooring.kinds.budgets import budget_from_view
 from mooring.kinds.resources import MANAGEDSERVICES, WARMUPS
 from mooring.model import names
+from mooring.model.certificate import CertificateState
 from mooring.model.doctor_report import Check, CheckStatus, DoctorReport
 from mooring.model.errors import MooringError
 from mooring.model.explanation import Explanation
 from mooring.model.permissions import CLUSTER_RULES, CLUSTER_SCOPED, OPTIONAL
+from mooring.model.pool import Pool, SecretKey
 from mooring.planning import doctor as judge
 from mooring.planning.actions import WARM_FLOOR
 from mooring.planning.budgets.plan import find_abandoned_budgets
 from mooring.planning.mint_keys import KeyState, find_key, judge_mint_key, name_subject
+from mooring.planning.pool_checks import judge_pools
 from mooring.planning.sick_pools import SickPool, find_sick_pools, judge_sick_pool
+from mooring.planning.transport import judge_certificate, judge_encryption
 from mooring.queries.fleet import FleetQueries
-
-if TYPE_CHECKING:
-    from hawser.clock import Clock
-    from hawser.follower import Follower
-    from mooring.controllers.pools.informer import PoolInformer
-    from mooring.controllers.pools.quarantine import Quarantines
-    from mooring.engine.context import Context
-    from mooring.engine.leader import Leadership
-    from mooring.model.pool import Pool, SecretKey
+from mooring.queries.sources import CacheSource, LeaderSource, PlatformSource, PoolSource, QuarantineSource
 
 log = structlog.get_logger()
 
@@ -53,15 +50,24 @@ Look = Callable[[], Awaitable[Iterable[Check]]]
 
 
 @dataclass(frozen=True, slots=True)
+class OwnReplica:
+    """Whether this replica leads, and how callers reach it."""
+
+    leadership: LeaderSource
+    address: str
+    certificate: Callable[[], CertificateState | None]
+
+
+@dataclass(frozen=True, slots=True)
 class Examined:
     """What the doctor checks."""
 
-    context: Context
-    pools: PoolInformer
+    context: PlatformSource
+    pools: PoolSource
     reading: FleetQueries
-    quarantines: Quarantines
-    leadership: Leadership
-    reflectors: Callable[[], Mapping[str, Follower[Any]]]
+    quarantines: QuarantineSource
+    replica: OwnReplica
+    reflectors: Callable[[], Mapping[str, CacheSource]]
     explain: Callable[[str, str], Awaitable[Explanation]]  # a pod by namespace and name
 
 
@@ -78,10 +84,13 @@ class Doctor:
         began = self._clock.monotonic()
         looks: dict[str, Look] = {
             "api": self._api,
+            "own-api": self._own_api,
             "permissions": self._permissions,
             **{f"crd/{crd['metadata']['name']}": self._crd_look(crd) for crd in self._crds},
             "ledger": self._ledger,
             "clock/ledger": self._ledger_clock,
+            "ledger/encryption": self._encryption,
+            "certificate": self._certificate,
             "leader": self._leader,
             "caches": self._caches,
             "invariants": self._invariants,
@@ -129,6 +138,16 @@ class Doctor:
             judge.judge_clock("API server", skew),
         )
 
+    async def _own_api(self) -> Iterable[Check]:
+        api = self._examined.context.words.reach.api
+        failure = await api.failure()
+        if not failure:
+            return (Check("own-api", CheckStatus.OK, f"Mooring's own API answers at {api.url}"),)
+        kept = "for 15 minutes, silence of workers and holders is not counted"
+        message = f"Mooring's own API does not answer at {api.url}: {failure}; {kept}"
+        fix = "if workers cannot reach that address either, repair the way to it; otherwise set MOORING_WORKER_URL"
+        return (Check("own-api", CheckStatus.FAIL, message, fix=fix),)
+
     async def _permissions(self) -> Iterable[Check]:
         turn, client = asyncio.Semaphore(_REVIEWS_AT_ONCE), self._examined.context.client
 
@@ -173,8 +192,16 @@ class Doctor:
         midway = asked + (self._clock.now() - asked) / 2
         return (judge.judge_clock("ledger", (there - midway).total_seconds()),)
 
+    async def _encryption(self) -> Iterable[Check]:
+        link = await self._examined.context.ledger.meta.link()
+        return (judge_encryption(link.hosts, link.sslmode, link.encrypted),)
+
+    async def _certificate(self) -> Iterable[Check]:
+        replica = self._examined.replica
+        return (judge_certificate(replica.certificate(), replica.address, self._clock.now()),)
+
     async def _leader(self) -> Iterable[Check]:
-        leadership = self._examined.leadership
+        leadership = self._examined.replica.leadership
         return (judge.judge_leader(leadership.leader_id, leadership.leading),)
 
     async def _caches(self) -> Iterable[Check]:
@@ -216,7 +243,7 @@ class Doctor:
 
     async def _pools(self) -> Iterable[Check]:
         pools = tuple(self._examined.pools.pools.values())
-        return (*judge.judge_pools(pools), *judge.judge_protection(pools))
+        return (*judge_pools(pools, self._clock.now()), *judge.judge_protection(pools))
 
     async def _mints(self) -> Iterable[Check]:
         pools = self._examined.pools.pools.values()

@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from hawser import views
+from hawser.clock import Clock
 from hawser.errors import KubeError, NotPermitted, ObjectNotFound
 from hawser.fitting.needs import PodNeeds, read_needs
 from hawser.fitting.volumes import BoundVolume, Unbound, class_name, classify_unbound, read_volume, volume_name
@@ -30,16 +31,12 @@ from mooring.model.explanation import Explanation, PodEvent
 from mooring.planning.explanations.pods import PodFacts, Quota, container_in_trouble, explain_pod
 from mooring.planning.fit import Usage, plan_preflight
 from mooring.planning.fit.usage import read_residents
-
-if TYPE_CHECKING:
-    from hawser.client import KubeClient
-    from hawser.clock import Clock
-    from mooring.engine.nodes.informer import NodeInformer
+from mooring.queries.sources import ClusterSource, NodeSource
 
 T = TypeVar("T")
 Body = dict[str, Any]
 Residents = Mapping[str, tuple[PodNeeds, ...]]
-GatherFailure = Callable[["KubeClient", views.Pod, views.ContainerStatus, str], Awaitable[Failure]]
+GatherFailure = Callable[[views.Pod, views.ContainerStatus, str], Awaitable[Failure]]
 
 KEPT_SECONDS = 5.0  # that the list of all pods serves the next explanation too
 _MOST_EVENTS = 50
@@ -49,7 +46,7 @@ _NOT_ENDED = "status.phase!=Succeeded,status.phase!=Failed"
 class Explainer:
     """Explains any pod of the cluster."""
 
-    def __init__(self, client: KubeClient, nodes: NodeInformer, clock: Clock, gather: GatherFailure) -> None:
+    def __init__(self, client: ClusterSource, nodes: NodeSource, clock: Clock, gather: GatherFailure) -> None:
         self._client = client
         self._nodes = nodes
         self._gather = gather
@@ -126,7 +123,7 @@ class Explainer:
         if found is None:
             return None
         ended = found.state.terminated or found.last_state.terminated
-        return await self._gather(self._client, view, found, ended.reason if ended else "")
+        return await self._gather(view, found, ended.reason if ended else "")
 
     async def _usage(self, pod: Body, unread: list[str]) -> Usage:
         needs = read_needs(pod)

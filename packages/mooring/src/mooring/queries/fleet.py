@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from mooring.ledger.port import Ledger
+from mooring.ledger.records import AuditFilter, AuditPage, ClaimFilter, ClaimPage
 from mooring.model.claim import Claim
 from mooring.model.errors import NotFound, Unavailable
 from mooring.model.health import WorkerHealth
@@ -21,14 +22,7 @@ from mooring.planning.explanations.nodes import HeldWorker, explain_node
 from mooring.planning.workers import classify_worker
 from mooring.queries.invariants import InvariantQueries, InvariantReading
 from mooring.queries.pools import PoolStandings
-
-if TYPE_CHECKING:
-    from mooring.controllers.pools.health import HealthChecks
-    from mooring.controllers.pools.informer import PoolInformer
-    from mooring.controllers.pools.quarantine import Quarantines
-    from mooring.engine.nodes.informer import NodeInformer
-    from mooring.ledger.port import Ledger
-    from mooring.ledger.records import AuditFilter, AuditPage, ClaimFilter, ClaimPage
+from mooring.queries.sources import HealthSource, NodeSource, PoolSource, QuarantineSource
 
 
 class PoolReading(msgspec.Struct, frozen=True, rename="camel"):
@@ -90,11 +84,11 @@ class FleetQueries:
 
     def __init__(
         self,
-        pools: PoolInformer,
-        nodes: NodeInformer,
+        pools: PoolSource,
+        nodes: NodeSource,
         ledger: Ledger,
-        health: HealthChecks,
-        quarantines: Quarantines,
+        health: HealthSource,
+        quarantines: QuarantineSource,
         standings: PoolStandings,
         invariants: InvariantQueries,
     ) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from hawser.clock import Clock
+from mooring.ledger.port import Ledger
 from mooring.model.audit import AuditRecord
 from mooring.model.claim import Claim
 from mooring.model.errors import NotFound, Unavailable
@@ -18,13 +19,7 @@ from mooring.planning.drain_check import DrainCheck, DrainSnapshot, plan_drain_c
 from mooring.planning.workers import classify_worker
 from mooring.queries.fleet import FleetQueries, WorkerReading
 from mooring.queries.history import Histories
-
-if TYPE_CHECKING:
-    from hawser.clock import Clock
-    from mooring.controllers.pools.health import HealthChecks
-    from mooring.controllers.pools.informer import PoolInformer
-    from mooring.engine.nodes.informer import NodeInformer
-    from mooring.ledger.port import Ledger
+from mooring.queries.sources import HealthSource, NodeSource, PoolSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +48,11 @@ class Inspection:
 
     def __init__(
         self,
-        pools: PoolInformer,
-        nodes: NodeInformer,
+        pools: PoolSource,
+        nodes: NodeSource,
         ledger: Ledger,
         reading: FleetQueries,
-        health: HealthChecks,
+        health: HealthSource,
         clock: Clock,
     ) -> None:
         self._fleet = pools

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from hawser.clock import Clock
 from mooring.ledger.records import InvariantState
 from mooring.model.invariant import INVARIANTS, Invariant
 from mooring.model.why import Why
 from mooring.planning.actions import earliest
 from mooring.planning.explanations.invariants import InvariantFacts, Violation, explain_invariant
-
-if TYPE_CHECKING:
-    from hawser.clock import Clock
-    from mooring.controllers.pools.informer import PoolInformer
-    from mooring.engine.gate import Gate
-    from mooring.engine.switches import Switches
+from mooring.queries.sources import GateSource, PoolSource, SwitchSource
 
 
 class InvariantReading(msgspec.Struct, frozen=True, rename="camel"):
@@ -52,7 +48,7 @@ _SEEN_IN = {
 class InvariantQueries:
     """Answers from the switches, as last read, and from the conditions of pools; changes nothing."""
 
-    def __init__(self, pools: PoolInformer, gate: Gate, switches: Switches, clock: Clock) -> None:
+    def __init__(self, pools: PoolSource, gate: GateSource, switches: SwitchSource, clock: Clock) -> None:
         self._pools = pools
         self._gate = gate
         self._switches = switches

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from hawser.clock import Clock
 from mooring.model.pool import Pool
 from mooring.model.why import Why
 from mooring.model.worker import ClassifiedWorker, WorkerState
 from mooring.planning.explanations.pools import PoolView, explain_pool, explain_shortage, is_settled
 from mooring.planning.workers import classify_held, mark_silent
-
-if TYPE_CHECKING:
-    from hawser.clock import Clock
-    from mooring.controllers.claims.ready_index import ReadyIndex
-    from mooring.controllers.polls import Polls
-    from mooring.controllers.pools.health import HealthChecks
-    from mooring.controllers.pools.informer import PoolInformer
-    from mooring.engine.nodes.informer import NodeInformer
+from mooring.queries.sources import HealthSource, NodeSource, PollSource, PoolSource, SlotSource
 
 REPEAT_SECONDS = 1.0  # refusals may come by the thousand: the workers of a pool are looked over no more often
 
@@ -26,11 +18,11 @@ class PoolStandings:
 
     def __init__(
         self,
-        pools: PoolInformer,
-        nodes: NodeInformer,
-        health: HealthChecks,
-        ready: ReadyIndex,
-        polls: Polls,
+        pools: PoolSource,
+        nodes: NodeSource,
+        health: HealthSource,
+        ready: SlotSource,
+        polls: PollSource,
         clock: Clock,
     ) -> None:
         self._fleet = pools

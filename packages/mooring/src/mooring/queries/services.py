@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,11 +14,7 @@ from mooring.model.suggestions import suggest
 from mooring.model.why import Why
 from mooring.planning.explanations.invariants import Violation
 from mooring.planning.services.diagnosis import judge_answer
-
-if TYPE_CHECKING:
-    from mooring.controllers.services.evidence import ServiceEvidence
-    from mooring.controllers.services.informer import ServiceInformer
-
+from mooring.queries.sources import AnswerSource, ServiceSource
 
 DOCUMENTATION_PATHS = ("/docs", "/swagger-ui/index.html", "/redoc")
 
@@ -46,7 +41,7 @@ class ServiceReading(msgspec.Struct, frozen=True, rename="camel"):
 class ServiceQueries:
     """Answers from the caches; documents are asked for live."""
 
-    def __init__(self, informer: ServiceInformer, evidence: ServiceEvidence) -> None:
+    def __init__(self, informer: ServiceSource, evidence: AnswerSource) -> None:
         self._informer = informer
         self._evidence = evidence
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -15,9 +15,7 @@ from mooring.model.errors import NotFound
 from mooring.model.evidence import Failure
 from mooring.model.submission import Gate, JobCounts, Phase, StepStatus, SubmissionSpec
 from mooring.model.why import Condition, Why
-
-if TYPE_CHECKING:
-    from mooring.controllers.submissions.informer import SubmissionInformer
+from mooring.queries.sources import SubmissionSource
 
 
 class SubmissionState(msgspec.Struct, frozen=True, rename="camel"):
@@ -70,7 +68,7 @@ class SubmissionDetail(msgspec.Struct, frozen=True, rename="camel"):
 class SubmissionQueries:
     """Answers from the caches."""
 
-    def __init__(self, informer: SubmissionInformer) -> None:
+    def __init__(self, informer: SubmissionSource) -> None:
         self._informer = informer
 
     def submissions(self, namespace: str = "", phase: str = "") -> list[SubmissionReading]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -11,10 +10,7 @@ from mooring.model.warmup import Warmup, WarmupSpec, WarmupStatus
 from mooring.model.why import Why
 from mooring.planning.explanations.warmups import explain_warmup
 from mooring.planning.warmups.warm_nodes import warm_nodes
-
-if TYPE_CHECKING:
-    from mooring.controllers.warmups.informer import WarmupInformer
-    from mooring.engine.nodes.informer import NodeInformer
+from mooring.queries.sources import NodeSource, WarmupSource
 
 
 class WarmupReading(msgspec.Struct, frozen=True, rename="camel"):
@@ -36,7 +32,7 @@ class WarmupReading(msgspec.Struct, frozen=True, rename="camel"):
 class WarmupQueries:
     """Answers questions from caches; changes nothing."""
 
-    def __init__(self, informer: WarmupInformer, nodes: NodeInformer) -> None:
+    def __init__(self, informer: WarmupSource, nodes: NodeSource) -> None:
         self._informer = informer
         self._nodes = nodes
 

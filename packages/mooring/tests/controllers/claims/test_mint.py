@@ -18,8 +18,11 @@ from mooring.controllers.claims.mint import MintFailed, WebhookMinter
 from mooring.controllers.claims.mint_auth import MintKeys
 from mooring.model.claim import ClaimState, EndCause
 from mooring.model.pool import Mint, MintAuth, Pool, PoolSpec
+from mooring.planning.destinations import THIS_MACHINE, OutgoingPolicy
 from packages.mooring.tests.planning.fleets import TEMPLATE
 from packages.mooring.tests.planning.invariants.test_claims import row
+
+pytestmark = pytest.mark.realtime
 
 DOCUMENT = Path(__file__).parents[5] / "docs" / "mint.md"
 KEY = b"a key with \x00 bytes"
@@ -91,7 +94,7 @@ class Webhook:
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
-        minter = WebhookMinter(MintKeys(KubeClient(self._secrets), SystemClock()))
+        minter = WebhookMinter(MintKeys(KubeClient(self._secrets), SystemClock()), THIS_MACHINE)
         try:
             url = f"http://127.0.0.1:{runner.addresses[0][1]}/mint"
             spec = {"warm": 1, "max": 1, "template": TEMPLATE, "mint": {"url": url, "timeoutSeconds": 5}}
@@ -114,9 +117,9 @@ class Webhook:
             await runner.cleanup()
 
 
-def test_a_claim_that_is_minted_again_under_a_new_epoch_keeps_its_reference():
+async def test_a_claim_that_is_minted_again_under_a_new_epoch_keeps_its_reference():
     webhook = Webhook(web.json_response({"token": "t"}))
-    assert asyncio.run(webhook.mint(7, 8)) == {"token": "t"}
+    assert await webhook.mint(7, 8) == {"token": "t"}
     assert [reference for reference, _ in webhook.asked] == ["claim-1", "claim-1"]
     assert [(body["claim"], body["epoch"], body["owner"]) for _, body in webhook.asked] == [
         ("claim-1", 7, "acme"),
@@ -124,9 +127,9 @@ def test_a_claim_that_is_minted_again_under_a_new_epoch_keeps_its_reference():
     ]
 
 
-def test_an_answer_that_arrives_in_pieces_is_read_to_its_end():
+async def test_an_answer_that_arrives_in_pieces_is_read_to_its_end():
     webhook = Webhook(web.json_response({"token": "t" * 1000}), in_pieces=True)
-    assert asyncio.run(webhook.mint(7)) == {"token": "t" * 1000}
+    assert await webhook.mint(7) == {"token": "t" * 1000}
 
 
 @pytest.mark.parametrize(
@@ -139,16 +142,16 @@ def test_an_answer_that_arrives_in_pieces_is_read_to_its_end():
         (web.Response(text=" " * 300_000), "more than"),
     ],
 )
-def test_what_is_no_payload_is_a_failed_mint_and_is_not_asked_for_again(answer, told):
+async def test_what_is_no_payload_is_a_failed_mint_and_is_not_asked_for_again(answer, told):
     webhook = Webhook(answer)
     with pytest.raises(MintFailed, match=told):
-        asyncio.run(webhook.mint(7))
+        await webhook.mint(7)
     assert len(webhook.asked) == 1
 
 
-def test_the_request_carries_the_clients_payload_the_attempt_and_the_claim():
+async def test_the_request_carries_the_clients_payload_the_attempt_and_the_claim():
     webhook = Webhook(web.json_response({}))
-    asyncio.run(webhook.mint(7, 9))
+    await webhook.mint(7, 9)
     bodies = [body for _, body in webhook.asked]
     assert [(body["claim"], body["attempt"], body["epoch"]) for body in bodies] == [
         ("claim-1", 1, 7),
@@ -157,9 +160,9 @@ def test_the_request_carries_the_clients_payload_the_attempt_and_the_claim():
     assert all(body["payload"] == {"command": ["make"]} and body["pool"] == "runners/linux" for body in bodies)
 
 
-def test_a_bearer_token_comes_from_the_secret_without_its_white_space_and_is_read_once():
+async def test_a_bearer_token_comes_from_the_secret_without_its_white_space_and_is_read_once():
     webhook = Webhook(web.json_response({}), auth=BEARER)
-    asyncio.run(webhook.mint(7, 8))
+    await webhook.mint(7, 8)
     assert [headers["Authorization"] for headers, _ in webhook.received] == [f"Bearer {TOKEN}"] * 2
     assert webhook._secrets.reads == ["/api/v1/namespaces/runners/secrets/mint"]
 
@@ -173,9 +176,9 @@ def documented_verify() -> Any:
 
 
 @pytest.mark.parametrize("revoking", [False, True], ids=["mint", "revoke"])
-def test_a_signed_request_passes_the_documented_verification_and_a_changed_one_does_not(revoking):
+async def test_a_signed_request_passes_the_documented_verification_and_a_changed_one_does_not(revoking):
     webhook = Webhook(web.json_response({}), auth=HMAC)
-    asyncio.run(webhook.mint(7, revoking=revoking))
+    await webhook.mint(7, revoking=revoking)
     [(headers, body)] = webhook.received
     verify = documented_verify()
     sent_at = int(headers["Mooring-Timestamp"])
@@ -187,9 +190,9 @@ def test_a_signed_request_passes_the_documented_verification_and_a_changed_one_d
     assert not verify(KEY, {}, body)
 
 
-def test_a_revocation_says_how_the_claim_ended_and_carries_no_payload():
+async def test_a_revocation_says_how_the_claim_ended_and_carries_no_payload():
     webhook = Webhook(web.Response(status=204))
-    asyncio.run(webhook.mint(7, revoking=True))
+    await webhook.mint(7, revoking=True)
     [(reference, body)] = webhook.asked
     assert (reference, body["claim"], body["attempt"], body["state"], body["cause"]) == (
         "claim-1", "claim-1", 1, "expired", "expired",
@@ -198,32 +201,29 @@ def test_a_revocation_says_how_the_claim_ended_and_carries_no_payload():
 
 
 @pytest.mark.parametrize(("status", "done"), [(200, True), (410, True), (404, False), (302, False), (503, False)])
-def test_a_revocation_succeeds_with_2xx_or_gone(status, done):
+async def test_a_revocation_succeeds_with_2xx_or_gone(status, done):
     webhook = Webhook(web.Response(status=status))
     if done:
-        asyncio.run(webhook.mint(7, revoking=True))
+        await webhook.mint(7, revoking=True)
     else:
         with pytest.raises(MintFailed, match=f"answered {status}"):
-            asyncio.run(webhook.mint(7, revoking=True))
+            await webhook.mint(7, revoking=True)
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_key_that_the_mint_refuses_is_read_again(status):
+async def test_a_key_that_the_mint_refuses_is_read_again(status):
     webhook = Webhook(web.Response(status=status), auth=BEARER)
 
-    async def ask_twice() -> None:
-        keys = MintKeys(KubeClient(webhook._secrets), SystemClock())
-        auth = msgspec.convert(BEARER, MintAuth)
-        await keys.headers("runners", auth, b"")
-        await keys.headers("runners", auth, b"")
-        keys.forget("runners", auth)
-        await keys.headers("runners", auth, b"")
-
-    asyncio.run(ask_twice())
+    keys = MintKeys(KubeClient(webhook._secrets), SystemClock())
+    auth = msgspec.convert(BEARER, MintAuth)
+    await keys.headers("runners", auth, b"")
+    await keys.headers("runners", auth, b"")
+    keys.forget("runners", auth)
+    await keys.headers("runners", auth, b"")
     assert len(webhook._secrets.reads) == 2
     webhook._secrets.reads.clear()
     with pytest.raises(MintFailed, match=str(status)):
-        asyncio.run(webhook.mint(7))
+        await webhook.mint(7)
 
 
 @pytest.mark.parametrize(
@@ -236,11 +236,40 @@ def test_a_key_that_the_mint_refuses_is_read_again(status):
         (200, {"bearer": {"secretName": "mint", "key": "broken"}}, "is no bearer token"),
     ],
 )
-def test_without_its_key_a_mint_is_not_called_and_no_error_shows_a_secret(status, which, said):
+async def test_without_its_key_a_mint_is_not_called_and_no_error_shows_a_secret(status, which, said):
     webhook = Webhook(web.json_response({}), auth=which)
     webhook._secrets.status = status
     with pytest.raises(MintFailed, match=said) as caught:
-        asyncio.run(webhook.mint(7))
+        await webhook.mint(7)
     assert webhook.asked == []
     shown = f"{caught.value!r} {caught.value.message} {caught.value.fix} {caught.value.__cause__!r}"
     assert TOKEN not in shown and "two words" not in shown
+
+
+def test_a_mint_at_a_metadata_service_is_not_called_and_the_error_says_so():
+    async def scenario() -> None:
+        minter = WebhookMinter(MintKeys(KubeClient(Secrets()), SystemClock()), OutgoingPolicy())
+        spec = {"warm": 1, "max": 1, "template": TEMPLATE, "mint": {"url": "http://169.254.169.254/latest/meta-data"}}
+        pool = Pool("runners", "linux", "pool-uid", 1, msgspec.convert(spec, PoolSpec))
+        with pytest.raises(MintFailed, match="the mint of runners/linux is not called") as refused:
+            await minter.mint(pool, row(ClaimState.CLAIMED, epoch=1, attempt=1))
+        assert "MOORING_OUTGOING_ALLOW" in refused.value.fix
+        await minter.close()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    "url", ["http://u:hidden@127.0.0.1:1/mint?key=hidden#hidden", "http://127.0.0.1:1/x?sig=hidden", "http://[hidden/"]
+)
+def test_an_error_of_a_mint_shows_no_secret_of_its_url(url: str):
+    async def scenario() -> None:
+        minter = WebhookMinter(MintKeys(KubeClient(Secrets()), SystemClock()), THIS_MACHINE)
+        spec = {"warm": 1, "max": 1, "template": TEMPLATE, "mint": {"url": url}}
+        pool = Pool("runners", "linux", "pool-uid", 1, msgspec.convert(spec, PoolSpec))
+        with pytest.raises(MintFailed) as refused:
+            await minter.mint(pool, row(ClaimState.CLAIMED, epoch=1, attempt=1))
+        assert "hidden" not in f"{refused.value.message} {refused.value.fix}"
+        await minter.close()
+
+    asyncio.run(scenario())

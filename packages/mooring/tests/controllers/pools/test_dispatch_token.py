@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from mooring.controllers.pools.home import Home
 from mooring.controllers.pools.manifests import spec_hash, worker_manifest
 from mooring.planning.placement import Placed
 from packages.mooring.tests.planning.fleets import pool
@@ -12,9 +13,11 @@ URL = "http://mooring.mooring.svc"
 OURS = {"name": "mooring-dispatch", "mountPath": "/var/run/secrets/mooring", "readOnly": True}
 
 
-def pod_of(*containers: dict[str, Any], dispatch: str = "Poll", url: str = URL, **pod: Any) -> dict[str, Any]:
+def pod_of(
+    *containers: dict[str, Any], dispatch: str = "Poll", url: str = URL, ca: str = "", **pod: Any
+) -> dict[str, Any]:
     template = {"spec": {"containers": list(containers), **pod}}
-    made = worker_manifest(pool(dispatch=dispatch, template=template), "linux-0", Placed(), "ledger", url)
+    made = worker_manifest(pool(dispatch=dispatch, template=template), "linux-0", Placed(), "ledger", Home(url, ca))
     return made["spec"]
 
 
@@ -72,5 +75,19 @@ def test_whoever_brings_a_token_of_his_own_gets_none(changes: dict[str, Any], po
 
 def test_workers_that_poll_are_replaced_when_mooring_moves_and_others_are_not() -> None:
     polled, pushed = pool(dispatch="Poll"), pool()
-    assert spec_hash(polled, URL) != spec_hash(polled, "http://new-address")
-    assert spec_hash(pushed, URL) == spec_hash(pushed, "http://new-address")
+    here, there = Home(URL), Home("http://new-address")
+    assert spec_hash(polled, here) != spec_hash(polled, there)
+    assert spec_hash(pushed, here) == spec_hash(pushed, there)
+
+
+def test_workers_that_poll_are_given_the_ca_of_mooring_and_replaced_when_it_changes() -> None:
+    assert env_of(pod_of(container(), ca="PEM")["containers"][0])["MOORING_CA"] == "PEM"
+    polled = pool(dispatch="Poll")
+    hashes = {spec_hash(polled, Home(URL, ca)) for ca in ("", "PEM", "PEM of another")}
+    assert len(hashes) == 3
+
+
+@pytest.mark.parametrize("name", ["MOORING_CA", "MOORING_URL"])
+def test_a_template_that_names_its_own_mooring_or_ca_gets_no_other_ca(name: str) -> None:
+    made = env_of(pod_of(container(env=[{"name": name, "value": "own"}]), ca="PEM")["containers"][0])
+    assert made[name] == "own" and made.get("MOORING_CA") != "PEM"

@@ -9,6 +9,7 @@ import uvloop
 
 from mooring.client.health import answering_health
 from mooring.controllers.pools.probe import Answer, HttpProbe, Target, read_answer
+from mooring.planning.destinations import THIS_MACHINE, OutgoingPolicy
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 
@@ -41,7 +42,7 @@ async def check(respond, timeout_seconds: float = 2.0, path: str = "/healthz") -
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     async with server, asyncio.timeout(10):
-        answer = await HttpProbe().check(Target("127.0.0.1", port, path, timeout_seconds))
+        answer = await HttpProbe(THIS_MACHINE).check(Target("127.0.0.1", port, path, timeout_seconds))
         await ended.wait()
         return answer
 
@@ -62,7 +63,7 @@ def test_a_worker_says_what_it_does(run):
     async def scenario():
         port = free_port()
         async with answering_health("127.0.0.1", port, lambda: '{"executing": true, "sessions": 2}'):
-            return await HttpProbe().check(Target("127.0.0.1", port, "/healthz", 2.0))
+            return await HttpProbe(THIS_MACHINE).check(Target("127.0.0.1", port, "/healthz", 2.0))
 
     assert run(scenario()) == Answer(True, "200 OK", executing=True, sessions=2)
 
@@ -79,7 +80,7 @@ def test_the_path_and_the_host_are_asked_for(run):
 
 
 def test_where_nobody_listens_it_is_refused(run):
-    answer = run(HttpProbe().check(Target("127.0.0.1", free_port(), "/healthz", 2.0)))
+    answer = run(HttpProbe(THIS_MACHINE).check(Target("127.0.0.1", free_port(), "/healthz", 2.0)))
     assert answer == Answer(False, "connection refused", refused=True)
 
 
@@ -130,3 +131,9 @@ def test_a_check_hangs_up_as_soon_as_the_answer_is_whole(run):
         await reader.read()  # ends when the other side does
 
     assert run(check(respond)).ok
+
+
+def test_an_address_that_is_no_pod_is_not_asked(run):
+    for address in ("169.254.169.254", "127.0.0.1", "localhost"):
+        answer = run(HttpProbe(OutgoingPolicy()).check(Target(address, 80, "/healthz", 2.0)))
+        assert not answer.ok and answer.detail.startswith("not asked") and not answer.refused

@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import shlex
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from drydock import ContainerRun, Script
@@ -21,7 +22,6 @@ from hawser.resources import (
 from mooring.incidents.split_nodes import demo_nodes
 from mooring.incidents.stage import NAMESPACE, Stage, open_stage
 from mooring.kinds.resources import MANAGEDSERVICES
-from packages.mooring.tests.scenarios.harbour import play
 
 KINDS: dict[str, Resource[Any]] = {
     "managedservice": MANAGEDSERVICES,
@@ -40,14 +40,9 @@ def script(run: ContainerRun) -> Script | None:
     return Script(run_seconds=1.0, exit_code=3, logs=["broken"]) if run.image == CRASHING else None
 
 
-def on_stage(scenario: Any, seed: int = 1) -> None:
+def on_stage(seed: int = 1) -> AbstractAsyncContextManager[Stage]:
     """With the demo's nodes: two for the system, ten for work, all tainted."""
-
-    async def main() -> None:
-        async with open_stage(seed, demo_nodes(), script) as stage:
-            await scenario(stage)
-
-    play(main, seed)
+    return open_stage(seed, demo_nodes(), script)
 
 
 def condition(status: dict[str, Any], type_: str) -> str:

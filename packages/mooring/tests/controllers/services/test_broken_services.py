@@ -20,7 +20,6 @@ from packages.mooring.tests.controllers.services.hands import (
     until_code,
     until_serving,
 )
-from packages.mooring.tests.scenarios.harbour import play
 
 
 async def _nothing(_: Stage) -> None:
@@ -174,32 +173,26 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_service_says_why_and_its_fix_makes_it_serve(name: str):
+async def test_a_broken_service_says_why_and_its_fix_makes_it_serve(name: str):
     case = BROKEN[name]
 
-    async def scenario() -> None:
-        async with open_stage(1, demo_nodes(), script) as stage:
-            await case.before(stage)
-            stage.start()
-            await create(stage, **case.spec, **(PLACED if case.placed else {}))
-            status = await until_code(stage, case.code)
-            assert status["phase"] == case.phase
-            assert case.says in status["reason"]
-            assert case.fix in status["fix"]
-            await carry_out(stage, fill_in(status["fix"], case.blanks))
-            served = await until_serving(stage, 400)
-            assert served["api"] == {"title": "Staged", "endpoints": 1} and not served["fix"]
-
-    play(scenario)
+    async with open_stage(1, demo_nodes(), script) as stage:
+        await case.before(stage)
+        stage.start()
+        await create(stage, **case.spec, **(PLACED if case.placed else {}))
+        status = await until_code(stage, case.code)
+        assert status["phase"] == case.phase
+        assert case.says in status["reason"]
+        assert case.fix in status["fix"]
+        await carry_out(stage, fill_in(status["fix"], case.blanks))
+        served = await until_serving(stage, 400)
+        assert served["api"] == {"title": "Staged", "endpoints": 1} and not served["fix"]
 
 
-def test_a_crash_loop_shows_the_lines_that_explain_it():
-    async def scenario() -> None:
-        async with open_stage(1, demo_nodes(), script) as stage:
-            stage.start()
-            await create(stage, image="api:moody", **PLACED)
-            status = await until_code(stage, "CrashLooping")
-            assert status["failure"]["logs"] == ["starting", "KeyError: 'MODE'"]
-            assert status["failure"]["exitCode"] == 1 and "KeyError: 'MODE'" in status["reason"]
-
-    play(scenario)
+async def test_a_crash_loop_shows_the_lines_that_explain_it():
+    async with open_stage(1, demo_nodes(), script) as stage:
+        stage.start()
+        await create(stage, image="api:moody", **PLACED)
+        status = await until_code(stage, "CrashLooping")
+        assert status["failure"]["logs"] == ["starting", "KeyError: 'MODE'"]
+        assert status["failure"]["exitCode"] == 1 and "KeyError: 'MODE'" in status["reason"]

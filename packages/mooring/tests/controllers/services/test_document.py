@@ -14,6 +14,7 @@ from mooring.controllers.services.document import MOST_BYTES, HttpDocuments, Que
 from mooring.demo.tides import DOCUMENT
 from mooring.model.openapi import ApiDocument
 from mooring.model.service_observations import Answer, Outcome
+from mooring.planning.destinations import THIS_MACHINE
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -24,20 +25,17 @@ ADDRESS = "127.64.211.7"
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
-def ask(handler: Handler, address: str = ADDRESS, own: str = ADDRESS) -> Answer:
+async def ask(handler: Handler, address: str = ADDRESS, own: str = ADDRESS) -> Answer:
     """Ask a server that answers like that, at a pod's address."""
 
-    async def main() -> Answer:
-        server = await asyncio.start_server(handler, ADDRESS, 0)
-        port = server.sockets[0].getsockname()[1]
-        documents = HttpDocuments()
-        try:
-            async with server:
-                return await documents.ask(Question(address, port, "/openapi.json", frozenset({own})))
-        finally:
-            await documents.close()
-
-    return asyncio.run(main())
+    server = await asyncio.start_server(handler, ADDRESS, 0)
+    port = server.sockets[0].getsockname()[1]
+    documents = HttpDocuments(THIS_MACHINE)
+    try:
+        async with server:
+            return await documents.ask(Question(address, port, "/openapi.json", frozenset({own})))
+    finally:
+        await documents.close()
 
 
 def answering(head: str, body: bytes = b"", seen: list[bytes] | None = None) -> Handler:
@@ -56,15 +54,17 @@ def answering(head: str, body: bytes = b"", seen: list[bytes] | None = None) -> 
     return answer
 
 
-def test_a_document_is_read_and_nothing_of_ours_is_given_away(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.realtime
+async def test_a_document_is_read_and_nothing_of_ours_is_given_away(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     seen: list[bytes] = []
-    answer = ask(answering("200 OK\r\nSet-Cookie: a=b", json.dumps(DOCUMENT).encode(), seen))
+    answer = await ask(answering("200 OK\r\nSet-Cookie: a=b", json.dumps(DOCUMENT).encode(), seen))
     assert answer.outcome is Outcome.DOCUMENT and answer.document is not None
     assert (answer.document.title, answer.document.endpoint_count) == ("Tides", 2)
     assert b"uthorization" not in seen[0] and b"ookie" not in seen[0] and seen[0].startswith(b"GET /openapi.json ")
 
 
+@pytest.mark.realtime
 @pytest.mark.parametrize(
     ("head", "body", "outcome"),
     [
@@ -78,26 +78,28 @@ def test_a_document_is_read_and_nothing_of_ours_is_given_away(monkeypatch: pytes
         ("nonsense", b"", Outcome.NO_ANSWER),
     ],
 )
-def test_everything_else_is_told_apart(head: str, body: bytes, outcome: Outcome):
-    answer = ask(answering(head, body))
+async def test_everything_else_is_told_apart(head: str, body: bytes, outcome: Outcome):
+    answer = await ask(answering(head, body))
     assert answer.outcome is outcome and answer.message and answer.document is None
 
 
 UNNAMED = b'{"openapi": "3.1.0", "paths": {"/a": {"get": {"parameters": [{"name": ["x"], "in": "query"}]}}}}'
 
 
-def test_a_document_with_a_malformed_part_is_read_without_it():
-    answer = ask(answering("200 OK", UNNAMED))
+@pytest.mark.realtime
+async def test_a_document_with_a_malformed_part_is_read_without_it():
+    answer = await ask(answering("200 OK", UNNAMED))
     assert answer.outcome is Outcome.DOCUMENT and answer.document is not None
     assert answer.document.endpoint_count == 1 and answer.document.endpoints[0].parameters == ()
 
 
-def test_a_document_that_the_reader_stumbles_over_is_an_answer_and_no_error(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.realtime
+async def test_a_document_that_the_reader_stumbles_over_is_an_answer_and_no_error(monkeypatch: pytest.MonkeyPatch):
     def stumble(body: bytes) -> ApiDocument:
         raise TypeError("unhashable type: 'list'")
 
     monkeypatch.setattr(module, "parse_document", stumble)
-    answer = ask(answering("200 OK", UNNAMED))
+    answer = await ask(answering("200 OK", UNNAMED))
     assert answer.outcome is Outcome.NOT_A_DOCUMENT and answer.message == "it cannot be read: TypeError"
 
 
@@ -107,7 +109,8 @@ def test_whatever_comes_with_a_200_is_an_answer(body: bytes):
     assert read_answer(body).outcome in (Outcome.DOCUMENT, Outcome.NOT_A_DOCUMENT)
 
 
-def test_a_body_without_end_is_cut_off():
+@pytest.mark.realtime
+async def test_a_body_without_end_is_cut_off():
     sent = 0
 
     async def pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -124,11 +127,12 @@ def test_a_body_without_end_is_cut_off():
         finally:
             writer.close()
 
-    assert ask(pour).outcome is Outcome.TOO_LARGE
+    assert (await ask(pour)).outcome is Outcome.TOO_LARGE
     assert sent < 10 * MOST_BYTES
 
 
-def test_a_server_that_trickles_is_not_waited_for(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.realtime
+async def test_a_server_that_trickles_is_not_waited_for(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "MOST_SECONDS", 0.3)
 
     async def trickle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -143,27 +147,29 @@ def test_a_server_that_trickles_is_not_waited_for(monkeypatch: pytest.MonkeyPatc
         finally:
             writer.close()
 
-    answer = ask(trickle)
+    answer = await ask(trickle)
     assert answer.outcome is Outcome.NO_ANSWER and "within" in answer.message
 
 
-def test_nobody_at_the_port_is_told_from_no_answer():
+@pytest.mark.realtime
+async def test_nobody_at_the_port_is_told_from_no_answer():
     async def main() -> Answer:
         server = await asyncio.start_server(answering("200 OK"), ADDRESS, 0)
         port = server.sockets[0].getsockname()[1]
         server.close()
         await server.wait_closed()
-        documents = HttpDocuments()
+        documents = HttpDocuments(THIS_MACHINE)
         try:
             return await documents.ask(Question(ADDRESS, port, "/openapi.json", {ADDRESS}))
         finally:
             await documents.close()
 
-    assert asyncio.run(main()).outcome is Outcome.NOBODY_LISTENS
+    assert (await main()).outcome is Outcome.NOBODY_LISTENS
 
 
+@pytest.mark.realtime
 @pytest.mark.parametrize(("address", "own"), [("127.0.0.1", "127.0.0.1"), (ADDRESS, "10.0.0.1")])
-def test_a_foreign_address_is_not_even_connected_to(address: str, own: str):
+async def test_a_foreign_address_is_not_even_connected_to(address: str, own: str):
     seen: list[bytes] = []
-    answer = ask(answering("200 OK", b"", seen), address, own)
+    answer = await ask(answering("200 OK", b"", seen), address, own)
     assert answer.outcome is Outcome.FOREIGN_ADDRESS and seen == []

@@ -182,7 +182,10 @@ def test_a_broken_rule_lists_what_it_found_or_the_last_evidence():
     )
     evidence = {"subject": "linux-0", "epoch": 7, "proofs": ["a", "b"]}
     told = explain_invariant(facts("broken", broken=1, evidence=evidence)).blockers
-    assert told == ("the last one: subject linux-0, epoch 7",)
+    assert told == ("the last one: linux-0 (epoch 7)",)
+    held = {**evidence, "held": "two proofs are needed"}
+    told = explain_invariant(facts("broken", broken=1, evidence=held)).blockers
+    assert told == ("the last one: linux-0, left for now: two proofs are needed (epoch 7)",)
 
 
 def test_what_a_paused_rule_leaves_broken_is_counted():

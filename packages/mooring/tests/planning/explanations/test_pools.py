@@ -11,7 +11,17 @@ from mooring.model.worker import Worker
 from mooring.planning.explanations.pools import PoolView, explain_pool, explain_shortage, is_settled
 from mooring.planning.pools.plan import plan_pool
 from mooring.planning.workers import classify_worker
-from packages.mooring.tests.planning.fleets import NOW, node, pool, snapshot, stamped, starting, terminating, worker
+from packages.mooring.tests.planning.fleets import (
+    NOW,
+    claim,
+    node,
+    pool,
+    snapshot,
+    stamped,
+    starting,
+    terminating,
+    worker,
+)
 
 SINCE = "2026-03-01T11:30:00Z"
 DUE = NOW + timedelta(minutes=5, seconds=7)
@@ -40,13 +50,13 @@ def test_a_floor_that_is_not_held_is_counted_and_its_workers_are_named():
             terminating(2, deletion_due=DUE),
             terminating(3, deletion_due=NOW),
             terminating(4, deletion_due=NOW),
-            stamped(5),
+            worker(5),
         )
     )
     assert (why.code, why.message) == ("at_max", "1 of 4 idle, 1 starting")
     assert f"{why.since:%H:%M}" == "11:30"
     assert why.blockers == (
-        "needs 4 idle: 1 idle, 1 busy, 1 starting, 3 draining until 12:05:07Z, 0 lost; at most 6",
+        "needs 4 idle: 2 idle, 0 busy, 1 starting, 3 draining until 12:05:07Z, 0 lost; at most 6",
         "waiting claims: 2",
         "3 draining since 2026-03-01 11:59:55Z: the pod is terminating "
         "(worker/runners/linux-2, worker/runners/linux-3, worker/runners/linux-4)",
@@ -134,3 +144,25 @@ def test_an_idle_worker_that_was_not_to_be_had_is_explained():
 def test_of_a_pool_without_workers_nobody_is_free_since_its_conditions_changed_or_it_was_made():
     assert f"{explain_shortage(PoolView(SHORT)).since:%H:%M}" == "11:30"
     assert explain_shortage(PoolView(standing())).since == NOW - timedelta(days=1)
+
+
+@pytest.mark.parametrize("explain", [explain_pool, explain_shortage])
+@pytest.mark.parametrize(("reuse", "waits"), [("Never", True), ("Always", False)])
+def test_a_pool_full_of_stamps_without_claims_names_the_worker_to_retire(explain, reuse, waits):
+    full = msgspec.structs.replace(SHORT, spec=pool(warm=4, max=2, reuse=reuse).spec)
+    why = explain(view(full, stamped(0), stamped(1)))
+    assert any("stamped for acme without a live claim" in blocker for blocker in why.blockers)
+    assert why.fix.startswith("mooring retire runners/linux-0 --reason '...'")
+    assert ("or wait: deleted after 600 s without a word" in why.fix) is waits
+
+
+def test_a_pool_that_claims_hold_too_is_not_healed_by_retiring_one():
+    held = classify_worker(stamped(0), NODES, [claim("claim-0")])
+    leaked = classify_worker(stamped(1), NODES)
+    assert "mooring claims" in explain_pool(PoolView(SHORT, [held, leaked])).fix
+
+
+@pytest.mark.parametrize("explain", [explain_pool, explain_shortage])
+def test_a_pool_whose_quota_is_full_names_the_quota(explain):
+    full = standing(Condition("Ready", "False", "CreateFailed", "1 of 4 idle: exceeded quota: few, requested: pods=1"))
+    assert explain(view(full, worker(0))).fix.startswith("kubectl -n runners describe resourcequota few")

@@ -3,7 +3,8 @@ from datetime import timedelta
 import pytest
 
 from mooring.planning.placement import Placed
-from mooring.planning.pools.plan import Backoff, InFlight, plan_pool
+from mooring.planning.pools.plan import plan_pool
+from mooring.planning.pools.snapshot import Backoff, InFlight
 from packages.mooring.tests.planning.fleets import (
     NOW,
     created,
@@ -88,6 +89,11 @@ def test_after_a_failed_create_nothing_is_tried_until_the_backoff_ends():
     ready = next(c for c in plan.status.conditions if c.type == "Ready")
     assert (ready.status, ready.reason) == ("False", "CreateFailed")
     assert "exceeded quota" in ready.message
+
+
+def test_while_a_failed_create_is_tried_again_its_reason_stays():
+    plan = plan_pool(snapshot(pool(), backoff=Backoff(3, NOW, "exceeded quota")))
+    assert created(plan) and [reason.code for reason in plan.reasons] == ["create_failed"]
 
 
 def test_unschedulable_workers_are_held_and_explained_never_churned():
@@ -220,3 +226,9 @@ def test_a_worker_that_waits_on_terms_its_node_pool_has_changed_is_made_again():
 )
 def test_a_worker_keeps_waiting_while_nobody_knows_better_terms(placed):
     assert retired(plan_pool(snapshot(pool(warm=1), WAITING, placed=placed))) == []
+
+
+@pytest.mark.parametrize("seconds", [2**63, 10**30, -(2**63)])
+def test_an_absurd_idle_time_of_a_stored_pool_is_no_error(seconds):
+    stored = pool(warm=1, max=3, idleSeconds=seconds)
+    assert not plan_pool(snapshot(stored, *map(worker, range(3)), problems=("spec.idleSeconds",))).retires

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from mooring.model.pool import Pool
 from mooring.model.worker import Stamp, Worker
-from mooring.planning.pools.plan import InFlight, PoolSnapshot, plan_pool
+from mooring.planning.pools.plan import plan_pool
+from mooring.planning.pools.snapshot import InFlight, PoolSnapshot
 from packages.mooring.tests.planning.fleets import HASH, NOW, classified, created, node, pool, retired, snapshot, worker
 
 NODES = {"up": node("up"), "cordoned": node("cordoned", unschedulable=True), "down": node("down", ready=False)}

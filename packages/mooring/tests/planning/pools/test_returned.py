@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from mooring.planning.pools.plan import InFlight, plan_pool
+from mooring.planning.pools.plan import plan_pool
+from mooring.planning.pools.snapshot import InFlight
 from mooring.planning.rails import apply_rails
 from packages.mooring.tests.planning.fleets import (
     NOW,

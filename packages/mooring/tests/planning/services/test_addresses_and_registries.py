@@ -2,13 +2,13 @@
 
 import pytest
 
-from mooring.planning.services.addresses import refuse_address
+from mooring.planning.services.addresses import refuse_foreign
 from mooring.planning.services.registries import PullProblem, classify_pull, split_image
 
 
 @pytest.mark.parametrize("address", ["10.0.3.7", "192.168.4.4", "127.64.0.9", "127.64.255.9", "fd00::7", "100.64.1.1"])
 def test_the_pod_s_own_address_may_be_asked(address: str):
-    assert refuse_address(address, {address}) == ""
+    assert refuse_foreign(address, {address}, loopback=True) == ""
 
 
 @pytest.mark.parametrize(
@@ -33,11 +33,15 @@ def test_the_pod_s_own_address_may_be_asked(address: str):
     ],
 )
 def test_what_is_no_pod_is_not_asked_even_when_a_status_says_so(address: str):
-    assert refuse_address(address, {address})
+    assert refuse_foreign(address, {address}, loopback=True)
+
+
+def test_in_a_cluster_of_other_machines_no_loopback_address_is_a_pod():
+    assert refuse_foreign("127.64.0.9", {"127.64.0.9"}, loopback=False)
 
 
 def test_the_address_of_somebody_else_is_not_asked():
-    assert "no address of this service" in refuse_address("10.0.3.8", {"10.0.3.7"})
+    assert "no address of this service" in refuse_foreign("10.0.3.8", {"10.0.3.7"}, loopback=True)
 
 
 @pytest.mark.parametrize(

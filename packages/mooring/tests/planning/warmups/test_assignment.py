@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from mooring.model.node import Taint
-from mooring.model.warmup import NodesVerdict
+from mooring.model.warmup import MOST_SHARDS, NodesVerdict
 from mooring.planning.warmups.plan import plan_warmup
 from packages.mooring.tests.planning.warmups.datasets import (
     GIB,
@@ -136,3 +136,9 @@ def test_a_cordoned_node_still_counts_as_warm_until_its_shard_has_moved():
     fleet |= nodes(1, unschedulable=True)
     plan = plan_warmup(snapshot(warmup, fleet, *jobs, unfit_since={"node-0-uid": NOW - timedelta(hours=1)}))
     assert (plan.status.phase, plan.status.nodes_ready) == ("Ready", 2)
+
+
+@pytest.mark.parametrize("shards", [2**31, 2**63, 10**30])
+def test_more_shards_than_a_warmup_may_have_cost_no_more_than_the_most_it_may_have(shards):
+    plan = plan_warmup(snapshot(dataset(shards=shards), nodes(3)))
+    assert len(plan.status.shards) <= MOST_SHARDS

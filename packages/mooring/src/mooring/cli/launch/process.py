@@ -8,11 +8,15 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import structlog
 
+from hawser.clock import Clock
 from mooring.api.auth import Access
+from mooring.api.certificate import ServingCertificate
 from mooring.api.hosting import HttpHost
+from mooring.api.limits import LimitOptions, Limits
 from mooring.api.server import ApiParts, Commands, build_api
 from mooring.app import Mooring, Surroundings
 from mooring.dashboard.live import LiveViews
@@ -63,7 +67,7 @@ def tune_garbage_collection() -> None:
     gc.set_threshold(10_000, 20, 50)  # reference counting frees nearly all garbage of a request
 
 
-def api_parts(mooring: Mooring, given: Surroundings, hub: EventHub, access: Access) -> ApiParts:
+def api_parts(mooring: Mooring, clock: Clock, hub: EventHub, access: Access, limits: Limits) -> ApiParts:
     """The parts that the routes of the API use."""
     return ApiParts(
         queries=mooring.queries,
@@ -78,14 +82,24 @@ def api_parts(mooring: Mooring, given: Surroundings, hub: EventHub, access: Acce
         readiness=mooring,
         hub=hub,
         access=access,
-        clock=given.clock,
+        limits=limits,
+        clock=clock,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Entrance:
+    """Where callers come in: a bound socket, who may enter, the certificate of HTTPS, and limits."""
+
+    listener: socket.socket
+    access: Access
+    certificate: ServingCertificate | None = None
+    limits: LimitOptions = field(default_factory=LimitOptions)
 
 
 async def run_process(
     given: Surroundings,
-    access: Access,
-    listener: socket.socket,
+    entrance: Entrance,
     stop: asyncio.Event,
     ready: Callable[[], None],
     timeouts: Timeouts = Timeouts(),
@@ -95,10 +109,14 @@ async def run_process(
     hub = EventHub(given.clock)
     mooring.subscribe(hub.publish)
     live = LiveViews(hub, mooring.queries)
-    parts = api_parts(mooring, given, hub, access)
-    host = HttpHost(build_api(parts, build_pages(live)), listener)
+    parts = api_parts(mooring, given.clock, hub, entrance.access, Limits(entrance.limits, given.clock))
+    certificate = entrance.certificate
+    api = build_api(parts, build_pages(live))
+    host = HttpHost(api, entrance.listener, certificate.context if certificate else None)
     async with asyncio.TaskGroup() as group:
         core = [group.create_task(work) for work in (mooring.run(), hub.run(), live.run())]
+        if certificate is not None:
+            core.append(group.create_task(certificate.run()))
         web = group.create_task(host.run())
         synced = group.create_task(mooring.wait_synced())
         stopping = group.create_task(stop.wait())

@@ -16,7 +16,7 @@ from hawser.kubeconfig import load_kubeconfig
 from mooring.api.auth import Access, load_token
 from mooring.api.hosting import bind
 from mooring.app import Adapters, ReplicaOptions, Surroundings
-from mooring.cli.launch.process import configure_logs, replica_name, run_process, stop_on_signals
+from mooring.cli.launch.process import Entrance, configure_logs, replica_name, run_process, stop_on_signals
 from mooring.client import AsyncMooring
 from mooring.controllers.activity import PolledActivity
 from mooring.controllers.claims.mint import WebhookMinter
@@ -25,12 +25,14 @@ from mooring.controllers.pools.probe import HttpProbe
 from mooring.controllers.services.document import HttpDocuments
 from mooring.demo.fleet import start_busy_pools, start_demo
 from mooring.demo.traffic import Traffic, running_traffic
+from mooring.engine.own_api import HttpOwnApi
 from mooring.incidents.split_nodes import demo_nodes
 from mooring.kinds.installation import install_crds
 from mooring.ledger.embedded import EmbeddedServer
 from mooring.ledger.port import Ledger
 from mooring.ledger.postgres.ledger import PostgresLedger
 from mooring.model.errors import InvalidInput
+from mooring.planning.destinations import THIS_MACHINE
 
 HOST = "127.0.0.1"
 
@@ -79,9 +81,9 @@ async def _up(options: UpOptions) -> None:
             await start_demo(client, state / "demo")
         if options.traffic:
             await start_busy_pools(client)
-        minter = WebhookMinter(MintKeys(client, clock))
+        minter = WebhookMinter(MintKeys(client, clock), THIS_MACHINE)
         stack.push_async_callback(minter.close)
-        documents = HttpDocuments()
+        documents = HttpDocuments(THIS_MACHINE)
         stack.push_async_callback(documents.close)
         name, activity = replica_name(""), PolledActivity(clock)
         given = Surroundings(
@@ -90,7 +92,7 @@ async def _up(options: UpOptions) -> None:
             clock,
             entropy,
             ReplicaOptions(name, url, worker_url="" if existing is not None else url),  # others cannot reach loopback
-            Adapters(minter, activity, documents, HttpProbe()),
+            Adapters(minter, activity, documents, HttpProbe(THIS_MACHINE), HttpOwnApi(url)),
         )
         access = Access(token, open_pages=True)
 
@@ -103,7 +105,7 @@ async def _up(options: UpOptions) -> None:
         if options.traffic:
             traffic = Traffic(AsyncMooring(url, token), clock, entropy)
             stop = await stack.enter_async_context(running_traffic(traffic, stop))
-        await run_process(given, access, listener, stop, ready)
+        await run_process(given, Entrance(listener, access), stop, ready)
 
 
 async def _open_ledger(

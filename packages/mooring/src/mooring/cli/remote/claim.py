@@ -10,13 +10,17 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FrameType
+from urllib.parse import quote
 
 from mooring.cli.output import printable
-from mooring.client.connection import Endpoint
-from mooring.client.records import Waiting
+from mooring.client.connection import Connection, Endpoint
+from mooring.client.errors import RemoteError
+from mooring.client.records import Waiting, read_dispatch
 from mooring.client.sdk import Claim, Mooring
+from mooring.model.errors import InvalidInput
 
 STOP_SECONDS = 10.0
+REPEAT_SECONDS = 30.0
 _CHECK_SECONDS = 0.25
 _NOT_RUNNABLE, _NOT_FOUND = 126, 127  # as in shells
 _FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -38,6 +42,7 @@ class ClaimCommand:
 
 def run_claim(asked: ClaimCommand, endpoint: Endpoint) -> int:
     """Returns the exit code of the command. A lost claim ends the command and raises `LeaseLost`."""
+    _refuse_polling(asked.pool, Connection(endpoint))
     signals = _Signals()
     claim = Mooring(endpoint.url, endpoint.token).claim(
         asked.pool,
@@ -47,7 +52,7 @@ def run_claim(asked: ClaimCommand, endpoint: Endpoint) -> int:
         key=asked.key,
         priority=asked.priority,
         detached=asked.detached,
-        on_wait=_print_wait,
+        on_wait=_WaitReports(),
     )
     with signals, claim:
         _print(f"claim/{claim.id}: worker {claim.worker.name} at {claim.worker.address}")
@@ -62,6 +67,18 @@ def run_claim(asked: ClaimCommand, endpoint: Endpoint) -> int:
         with _in_foreground(child):
             signals.forward_to(child)
             return _await_end(child, claim)
+
+
+def _refuse_polling(pool: str, connection: Connection) -> None:
+    """Workers that poll run what the claim's payload says, and end the claim themselves: nothing would be held here."""
+    namespace, _, name = pool.partition("/")
+    try:
+        found = connection.get(f"/v1/pools/{quote(namespace, safe='')}/{quote(name, safe='')}", {})
+    except RemoteError:
+        return  # the claim itself is refused or waits, with the reason
+    if read_dispatch(found) == "Poll":
+        rule = "a pool with 'dispatch: Push'; workers of this one fetch their sessions: use run() of the SDK"
+        raise InvalidInput("pool", pool, rule)
 
 
 class _Signals:
@@ -144,9 +161,21 @@ def _in_foreground(child: subprocess.Popen[bytes]) -> Iterator[None]:
         signal.signal(signal.SIGTTOU, before)
 
 
-def _print_wait(waiting: Waiting) -> None:
-    blockers = f" ({'; '.join(waiting.why.blockers)})" if waiting.why.blockers else ""
-    _print(f"{waiting.why.message}, for {waiting.waited_seconds:.0f} s{blockers}")
+class _WaitReports:
+    """Prints what changed while a claim waits, and every half a minute that nothing did."""
+
+    def __init__(self) -> None:
+        self._shown = ""
+        self._shown_at = 0.0
+
+    def __call__(self, waiting: Waiting) -> None:
+        blockers = f" ({'; '.join(waiting.why.blockers)})" if waiting.why.blockers else ""
+        text = f"{waiting.why.message}{blockers}"
+        waited = waiting.waited_seconds
+        if text == self._shown and waited - self._shown_at < REPEAT_SECONDS:
+            return
+        _print(f"{waiting.why.message}, for {waited:.0f} s{blockers if text != self._shown else ''}")
+        self._shown, self._shown_at = text, waited
 
 
 def _print(message: str) -> None:

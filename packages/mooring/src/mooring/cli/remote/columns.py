@@ -49,6 +49,7 @@ def why_column(title: str, key: str, *, wide: bool = False) -> Column:
 
 
 BLOCKERS = Column("BLOCKERS", lambda row: "; ".join((row.get("why") or {}).get("blockers") or ()), wide=True)
+FIX = why_column("FIX", "fix", wide=True)
 
 
 def status_column(title: str, key: str) -> Column:

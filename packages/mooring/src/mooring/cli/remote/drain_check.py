@@ -33,8 +33,12 @@ def _print_answer(answer: Row, output: Format) -> None:
     print_line(f"{answer['node']}: {answer['verdict']}. {answer['message']}")
     if answer["draining"]:
         print_line(f"  already draining: {answer['draining']}")
-    idle, sudden = answer["idle"], answer["suddenly"]
+    sudden = answer["suddenly"]
+    idle = [row for row in answer["idle"] if row["state"] in ("idle", "starting")]
     print(f"  {len(idle)} idle worker(s)" + (": replaced on other nodes" if idle else ""))
+    for row in answer["idle"]:
+        if row not in idle:
+            print_line(f"  {row['namespace']}/{row['name']} {row['state']}: {row['wouldBe']}")
     if sudden["lost"] or sudden["rebound"]:
         print(f"  on a sudden loss of the node: {sudden['lost']} lost, {sudden['rebound']} rebound")
     for queue in answer["queues"]:

@@ -42,7 +42,7 @@ def run_mutation(mutation: Mutation, options: MutationOptions) -> None:
     if mutation.needs_confirmation and not options.yes and is_interactive():
         _confirm(mutation)
     after = mutation.apply()
-    show_one(mutation.kind, after, options.output, mutation.name, lambda: print_line(mutation.describe(after)))
+    show_one(mutation.kind, after, options.output, mutation.name, lambda: _print_outcome(mutation, after))
 
 
 def acting_user() -> str:
@@ -51,6 +51,11 @@ def acting_user() -> str:
         return f"cli/{getpass.getuser()}"
     except (KeyError, OSError):  # the user of a container may have no name
         return f"cli/uid-{os.getuid()}"
+
+
+def _print_outcome(mutation: Mutation, after: Row) -> None:
+    for line in mutation.describe(after).splitlines():
+        print_line(line)
 
 
 def _print_impact(mutation: Mutation) -> None:

@@ -26,7 +26,7 @@ from mooring.model.claim import (
 from mooring.model.claim_request import ClaimRequest
 from mooring.model.errors import Conflict, InvalidInput, NotFound, Refused, StaleEpoch, Unavailable
 from mooring.model.evidence import clean_reason
-from mooring.model.pool import Pool, find_problems
+from mooring.model.pool import Pool
 from mooring.model.suggestions import suggest
 
 log = structlog.get_logger()
@@ -102,9 +102,13 @@ class ClaimDesk:
             await self._refuse_over_limit(pool, request.owner)
             raise self._refusals.no_idle_worker(pool)
         until = self._clock.now() + timedelta(seconds=request.wait)
-        limit = pool.spec.limits.per_owner
+        limits = pool.spec.limits
         admission = await self._ledger.claims.insert_queued(
-            new, now=self._clock.now(), wait_until=until, owner_limit=limit
+            new,
+            now=self._clock.now(),
+            wait_until=until,
+            owner_limit=limits.per_owner,
+            queue_limit=limits.max_queued,
         )
         return await self._follow(pool, await self._refusals.require(admission, pool, request.owner), caller)
 
@@ -301,8 +305,8 @@ class ClaimDesk:
         pool = self._fleet.pool(pool_key)
         if pool is None or pool.terminating:
             raise UnknownPool(f"there is no pool {pool_key!r}", fix=suggest(pool_key, self._fleet.pools, "pools"))
-        if problems := find_problems(pool):
-            raise PoolInvalid(f"the spec of {pool_key} is wrong: {problems[0]}", fix="correct the pool")
+        if pool.problems:
+            raise PoolInvalid(f"the spec of {pool_key} is wrong: {pool.problems[0]}", fix="correct the pool")
         return pool
 
     def _new_claim(self, pool: Pool, request: ClaimRequest) -> NewClaim:

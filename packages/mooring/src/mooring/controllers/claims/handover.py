@@ -6,8 +6,6 @@ answer the second time, it would end the claim that the other has just handed ou
 the claim to its slot anew, and with the new epoch all that the old carrier may still try is refused by the ledger.
 """
 
-from datetime import timedelta
-
 import structlog
 
 from hawser.errors import KubeError
@@ -20,6 +18,7 @@ from mooring.engine.context import Context
 from mooring.model.audit import AuditOutcome
 from mooring.model.claim import Claim, ClaimState, Outcome, Verdict, WorkerSlot
 from mooring.model.errors import MooringError, StaleEpoch, Unavailable
+from mooring.model.moments import later
 from mooring.model.pool import Pool
 from mooring.planning.invariants.claims import never_ran
 
@@ -51,7 +50,7 @@ class Handover:
 
     def slot_of(self, pool: Pool, place: Place) -> WorkerSlot:
         """The slot as the ledger keeps it, protected up to the pool's ceiling."""
-        until = self._clock.now() + timedelta(seconds=pool.spec.protection.ceiling_seconds)
+        until = later(self._clock.now(), pool.spec.protection.ceiling_seconds)
         one_owner = pool.spec.sharing == "PerOwner"
         return WorkerSlot(place.worker.name, place.worker.uid, place.slot, place.worker.address, until, one_owner)
 

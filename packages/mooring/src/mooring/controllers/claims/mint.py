@@ -8,8 +8,10 @@ import msgspec
 
 from hawser.views import format_time
 from mooring.controllers.claims.mint_auth import MintFailed, MintKeys
+from mooring.engine.outgoing import DestinationRefused, check_url, open_session
 from mooring.model.claim import Claim
 from mooring.model.pool import Mint, Pool
+from mooring.planning.destinations import OutgoingPolicy
 
 __all__ = ["MintFailed", "Minter", "WebhookMinter"]
 
@@ -36,8 +38,9 @@ class WebhookMinter:
     By its id a mint can know the repeat.
     """
 
-    def __init__(self, keys: MintKeys) -> None:
+    def __init__(self, keys: MintKeys, policy: OutgoingPolicy) -> None:
         self._keys = keys
+        self._policy = policy
         self._session: aiohttp.ClientSession | None = None
 
     async def mint(self, pool: Pool, claim: Claim) -> dict[str, Any] | None:
@@ -49,7 +52,7 @@ class WebhookMinter:
             payload = msgspec.json.decode(text) if text else {}
         except msgspec.DecodeError as error:
             raise MintFailed(
-                f"the mint of {pool.key} answered with no JSON: {error}", fix=f"look at {mint.url}"
+                f"the mint of {pool.key} answered with no JSON: {error}", fix=f"look at {_shown(mint.url)}"
             ) from None
         if not isinstance(payload, dict):
             raise MintFailed(f"the mint of {pool.key} answered with something else than a JSON object")
@@ -64,20 +67,25 @@ class WebhookMinter:
         await self._post(mint.revoke_url, mint, claim, {**_describe(claim), **end}, fine=_GONE)
 
     async def _post(self, url: str, mint: Mint, claim: Claim, body: dict[str, Any], fine: int = 0) -> bytes:
-        session = self._session = self._session or aiohttp.ClientSession(trust_env=False)
+        session = self._session = self._session or open_session(self._policy)
         sent, whose = msgspec.json.encode(body), f"{claim.namespace}/{claim.pool}"
         headers = {"Content-Type": "application/json", "Idempotency-Key": claim.id}
         try:
+            check_url(url, self._policy)
             async with asyncio.timeout(mint.timeout_seconds):
                 headers |= await self._keys.headers(claim.namespace, mint.auth, sent)
                 async with session.post(url, data=sent, headers=headers, allow_redirects=False) as answer:
                     status, text = answer.status, await _read(answer.content)
+        except DestinationRefused as refused:
+            raise MintFailed(f"the mint of {whose} is not called: {refused.message}", fix=refused.fix) from refused
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-            raise MintFailed(f"the mint of {whose} did not answer: {error!r}", fix=f"look at {url}") from error
+            raise MintFailed(
+                f"the mint of {whose} did not answer: {_reason(error)}", fix=f"look at {_shown(url)}"
+            ) from error
         if status in (401, 403):
             self._keys.forget(claim.namespace, mint.auth)
         if status // 100 != 2 and status != fine:
-            raise MintFailed(f"the mint of {whose} answered {status}", fix=f"look at {url}")
+            raise MintFailed(f"the mint of {whose} answered {status}", fix=f"look at {_shown(url)}")
         if len(text) > _MOST_BYTES:
             raise MintFailed(f"the mint of {whose} answered more than {_MOST_BYTES} bytes")
         return text
@@ -86,6 +94,18 @@ class WebhookMinter:
         """Give its connections back."""
         if self._session is not None:
             await self._session.close()
+
+
+def _shown(url: str) -> str:
+    """A URL without what may be a secret: user, password and query."""
+    scheme, _, rest = url.partition("://")
+    host, slash, path = rest.partition("?")[0].partition("#")[0].partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
+
+
+def _reason(error: Exception) -> str:
+    """An invalid URL is the whole message of its error, with its query."""
+    return "the URL is not valid" if isinstance(error, aiohttp.InvalidURL) else repr(error)
 
 
 def _describe(claim: Claim) -> dict[str, Any]:

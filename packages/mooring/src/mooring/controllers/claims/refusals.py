@@ -8,10 +8,10 @@ import msgspec
 from mooring.ledger.port import Ledger
 from mooring.ledger.records import ClaimFilter
 from mooring.model.claim import OPEN, Admission, AdmissionVerdict, Claim, LimitReached
-from mooring.model.errors import Unavailable
+from mooring.model.errors import Refused, Unavailable
 from mooring.model.pool import Pool
 from mooring.model.why import Why
-from mooring.planning.explanations.claims import NAMED, explain_limit, explain_place
+from mooring.planning.explanations.claims import NAMED, explain_full_queue, explain_limit, explain_place
 
 
 class NoIdleWorker(Unavailable):
@@ -24,6 +24,13 @@ class WaitTimedOut(Unavailable):
     """Nobody became free in time."""
 
     code = "wait_timed_out"
+
+
+class QueueFull(Refused):
+    """As many claims wait for the pool as it allows."""
+
+    code = "queue_full"
+    retry_after_seconds = 5.0
 
 
 class Refusals:
@@ -51,6 +58,8 @@ class Refusals:
 
     async def require(self, admission: Admission, pool: Pool, owner: str) -> Claim:
         """The claim that was admitted, or the error that says why there is none."""
+        if admission.verdict is AdmissionVerdict.QUEUE_FULL:
+            raise self._queue_full(pool)
         limit = pool.spec.limits.per_owner
         if admission.verdict is not AdmissionVerdict.LIMIT_REACHED or limit is None:
             return admission.require()
@@ -58,6 +67,10 @@ class Refusals:
         page = await self._ledger.claims.list(which, limit=NAMED)
         why = explain_limit(pool.key, owner, limit, page.items, page.total)
         raise LimitReached("the owner's limit is reached", fix=why.fix, detail=_detail(why))
+
+    def _queue_full(self, pool: Pool) -> QueueFull:
+        why = explain_full_queue(pool.key, pool.spec.limits.max_queued or 0, self._shortage(pool))
+        return QueueFull(f"the queue of {pool.key} is full", fix=why.fix, detail=_detail(why))
 
 
 def _detail(why: Why) -> dict[str, Any]:

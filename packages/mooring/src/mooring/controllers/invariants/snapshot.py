@@ -39,6 +39,7 @@ class ClaimsSnapshots:
         self._fleet = fleet
         self._given = given
         self._witnesses = Witnesses(context, fleet)
+        self._reach = context.words.reach
         self._silence = context.words.meter()  # of stamped workers that no live claim holds
         self._heard: dict[str, tuple[datetime | None, float]] = {}  # by claim: its last heartbeat, and when we saw it
 
@@ -64,6 +65,11 @@ class ClaimsSnapshots:
             known = before.get(claim.id)
             self._heard[claim.id] = known if known and known[0] == claim.heartbeat_at else (claim.heartbeat_at, now)
 
+    def _silent_seconds(self) -> dict[str, float]:
+        """By claim; none while holders cannot reach this replica."""
+        now, reached = self._clock.monotonic(), self._reach.since
+        return {} if reached is None else {id_: now - max(at, reached) for id_, (_, at) in self._heard.items()}
+
     async def _look(self, workers: tuple[Worker, ...], live: LiveClaims) -> ClaimsSnapshot:
         suspects = find_suspects(workers, live.claims)
         rows = {suspect.stamp.claim: await self._row(suspect.stamp.claim) for suspect in suspects if suspect.stamp}
@@ -86,7 +92,7 @@ class ClaimsSnapshots:
             push_pools=frozenset(key for key, pool in self._fleet.pools.items() if pool.spec.dispatch == "Push"),
             wordless_seconds=await self._silence.measure({one.uid: speakers_for(one) for one in suspects}),
             reclaims={key: pool.spec.effective_reclaim for key, pool in self._fleet.pools.items()},
-            silent_seconds={id_: self._clock.monotonic() - at for id_, (_, at) in self._heard.items()},
+            silent_seconds=self._silent_seconds(),
         )
 
     async def _row(self, claim_id: str) -> Claim | None:

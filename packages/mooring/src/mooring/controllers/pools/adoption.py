@@ -10,6 +10,7 @@ from hawser.errors import ObjectChanged
 from hawser.resources import PODS
 from hawser.views import format_time
 from mooring.controllers.idleness import prove_idle
+from mooring.controllers.pools.home import FindHome
 from mooring.controllers.pools.informer import PoolInformer
 from mooring.controllers.pools.manifests import spec_hash
 from mooring.controllers.pools.translation import pool_from_view, worker_from_pod
@@ -21,7 +22,7 @@ from mooring.model import names
 from mooring.model.audit import AuditOutcome, Subject
 from mooring.model.errors import Conflict, InvalidInput, NotFound
 from mooring.model.evidence import clean_line
-from mooring.model.pool import Pool, find_problems
+from mooring.model.pool import Pool
 from mooring.model.protection import PROTECTION_ANNOTATIONS, PROTECTION_LABELS
 from mooring.model.selector import parse_selector
 from mooring.model.suggestions import suggest
@@ -57,13 +58,13 @@ _DONE_AS = {PodAction.ADOPT: "adopted", PodAction.PROVE_IDLE: "proven-idle"}
 class PodAdoption:
     """Every adoption has its audit row, and is fenced on the pod as it was listed."""
 
-    def __init__(self, context: Context, informer: PoolInformer, worker_url: str) -> None:
+    def __init__(self, context: Context, informer: PoolInformer, home: FindHome) -> None:
         self._client = context.client
         self._ledger = context.ledger
         self._auditor = context.auditor
         self._clock = context.clock
         self._informer = informer
-        self._worker_url = worker_url
+        self._home = home
 
     async def adopt(self, namespace: str, name: str, request: AdoptRequest) -> tuple[AdoptedPod, ...]:
         """Make matching pods of the pool's namespace its workers. Without proof of idleness they count as busy."""
@@ -87,8 +88,8 @@ class PodAdoption:
         pool = pool_from_view(await self._client.get(WORKERPOOLS, name, namespace))
         if pool.terminating:
             raise Conflict(f"pool {key} is being deleted, and its workers with it", fix="adopt into another pool")
-        if problems := find_problems(pool):
-            raise Conflict(f"pool {key} has an invalid spec: {'; '.join(problems)}", fix="correct the spec first")
+        if pool.problems:
+            raise Conflict(f"pool {key} has an invalid spec: {'; '.join(pool.problems)}", fix="correct the spec first")
         return pool
 
     async def _carry_out(self, pool: Pool, pod: views.Pod, step: AdoptionStep, request: AdoptRequest) -> AdoptedPod:
@@ -136,7 +137,7 @@ class PodAdoption:
         annotations: dict[str, str] = {
             names.ADOPTED: now,
             names.LEDGER: self._ledger.incarnation.id,
-            names.SPEC_HASH: spec_hash(pool, self._worker_url),
+            names.SPEC_HASH: spec_hash(pool, self._home()),
         }
         if not request.idle:
             labels |= PROTECTION_LABELS

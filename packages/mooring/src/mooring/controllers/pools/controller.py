@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from mooring.controllers.pools.adoption import PodAdoption
 from mooring.controllers.pools.creation import WorkerCreation
 from mooring.controllers.pools.health import HealthChecks
+from mooring.controllers.pools.home import FindHome
 from mooring.controllers.pools.informer import PoolInformer
 from mooring.controllers.pools.quarantine import Quarantines
 from mooring.controllers.pools.reconciler import PoolReconciler
@@ -17,7 +18,8 @@ from mooring.ledger.records import Channel, Wake
 from mooring.model.changes import is_claim_only, is_status_only
 from mooring.model.pool import Pool
 from mooring.model.worker import Worker
-from mooring.planning.pools.plan import PoolPlan, PoolSnapshot
+from mooring.planning.pools.plan import PoolPlan
+from mooring.planning.pools.snapshot import PoolSnapshot
 
 NODE_COALESCE_SECONDS = 0.2
 SOON_SECONDS = 0.05  # enough to take what belongs together in one look
@@ -28,7 +30,7 @@ LEISURELY_SECONDS = 1.0  # nothing is to be done, only the status to be written
 class Surroundings:
     """What pools are given by others."""
 
-    worker_url: str  # under which workers that poll reach Mooring; empty: their templates have to say
+    home: FindHome  # for workers that poll
     idle_workers: Callable[[str], int]  # by pool key: how many nobody holds
     protection_ends: ProtectionEnds
     silence: Silence
@@ -41,8 +43,8 @@ class PoolController(Controller[PoolInformer, Pool, PoolSnapshot, PoolPlan]):
         self.health = health
         self.quarantines = Quarantines(informer, context.nodes, context.clock)
         self._idle_workers = given.idle_workers
-        self.adoption = PodAdoption(context, informer, given.worker_url)
-        creation = WorkerCreation(context, given.worker_url)
+        self.adoption = PodAdoption(context, informer, given.home)
+        creation = WorkerCreation(context, given.home)
         snapshots = PoolSnapshots(
             context, informer, health, self.quarantines, creation, given.protection_ends, given.silence
         )

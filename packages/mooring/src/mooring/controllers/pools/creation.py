@@ -12,6 +12,7 @@ from hawser.resources import PODS, SERVICEACCOUNTS
 from hawser.views import Object
 from mooring.controllers.accounts import is_worker_account
 from mooring.controllers.pools.events import PoolEvents
+from mooring.controllers.pools.home import FindHome
 from mooring.controllers.pools.manifests import account_manifest, worker_manifest
 from mooring.controllers.pools.metrics import CREATE_FAILURES, WORKERS_CREATED
 from mooring.engine.context import Context
@@ -21,7 +22,7 @@ from mooring.model.pool import Pool
 from mooring.model.worker import Worker
 from mooring.planning.actions import CreateWorker
 from mooring.planning.placement import Placed
-from mooring.planning.pools.plan import Backoff, InFlight
+from mooring.planning.pools.snapshot import Backoff, InFlight
 
 log = structlog.get_logger()
 
@@ -32,8 +33,8 @@ BACKOFF_CEILING_SECONDS = 300.0
 class WorkerCreation:
     """Creates pods, one batch after another, each twice as large as the last. All it remembers may be lost."""
 
-    def __init__(self, context: Context, worker_url: str) -> None:
-        self.worker_url = worker_url
+    def __init__(self, context: Context, home: FindHome) -> None:
+        self.home = home
         self._context = context
         self._creator = Creator(context.client, context.clock, context.entropy, attempts=1)
         self._expectations: Expectations[None] = Expectations(context.clock, context.timeouts.overlay_expiry)
@@ -79,7 +80,7 @@ class WorkerCreation:
     async def _create(self, pool: Pool, name: str, placed: Placed) -> Object | KubeError | None:
         """One worker: the pod that this call made, the error, or None when there was nothing to make."""
         incarnation = self._context.ledger.incarnation.id
-        body = worker_manifest(pool, name, placed, incarnation, self.worker_url)
+        body = worker_manifest(pool, name, placed, incarnation, self.home())
         try:
             if pool.spec.service_account == "PerWorker" and not await self._create_account(pool, name):
                 return None

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from mooring.controllers.pools.home import Home
 from mooring.model.names import DISPATCH_AUDIENCE
 
 Body = dict[str, Any]
@@ -11,21 +12,23 @@ TOKEN_FOLDER = "/var/run/secrets/mooring"
 TOKEN_SECONDS = 3600  # the kubelet renews it long before
 
 
-def add_dispatch_token(pod: Body, url: str) -> Body:
-    """The pod with a projected token and the address for each of its containers; what its author set stays."""
-    containers = [_with_token(container, pod, url) for container in pod.get("containers") or ()]
+def add_dispatch_token(pod: Body, home: Home) -> Body:
+    """The pod with a projected token, and each container with the way to Mooring; what its author set stays."""
+    containers = [_with_token(container, pod, home) for container in pod.get("containers") or ()]
     changed = {**pod, "containers": containers}
     if any(_mounts_ours(container) for container in containers) and not _has_volume(pod):
         changed["volumes"] = [*(pod.get("volumes") or []), _token_volume()]
     return changed
 
 
-def _with_token(container: Body, pod: Body, url: str) -> Body:
+def _with_token(container: Body, pod: Body, home: Home) -> Body:
     env: list[Body] = list(container.get("env") or [])
     mounts: list[Body] = list(container.get("volumeMounts") or [])
     named = {variable.get("name") for variable in env}
-    if url and "MOORING_URL" not in named:
-        env.append({"name": "MOORING_URL", "value": url})
+    if home.url and "MOORING_URL" not in named:
+        env.append({"name": "MOORING_URL", "value": home.url})
+    if home.ca and not named & {"MOORING_CA", "MOORING_URL"}:
+        env.append({"name": "MOORING_CA", "value": home.ca})
     has_own_token = "MOORING_TOKEN_FILE" in named or any(_covers_folder(mount) for mount in mounts)
     if not has_own_token and not _has_volume(pod):
         env.append({"name": "MOORING_TOKEN_FILE", "value": f"{TOKEN_FOLDER}/token"})

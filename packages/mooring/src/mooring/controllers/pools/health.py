@@ -19,7 +19,7 @@ from mooring.controllers.pools.metrics import HEALTH_CHECKS, HEALTH_LAG, WORKERS
 from mooring.controllers.pools.probe import Answer, Probe, Target
 from mooring.engine.containment import contained
 from mooring.model.health import Check, WorkerHealth
-from mooring.model.pool import Health
+from mooring.model.pool import Health, Pool, check_health
 from mooring.model.worker import Worker
 from mooring.planning.health import HealthCounts, find_doubt, record_check, suspend
 
@@ -120,7 +120,7 @@ class HealthChecks:
             return  # gone, or due at another time by now
         worker = self._informer.worker(checked.pool_key, uid)
         pool = self._informer.pool(checked.pool_key)
-        health = pool.spec.health if pool is not None else None
+        health = _usable(pool)
         if worker is None or health is None:
             self._forget(uid)
             return
@@ -204,9 +204,9 @@ class HealthChecks:
         worker, pool = self._informer.worker(pool_key, uid), self._informer.pool(pool_key)
         if worker is None:
             self._forget(uid)
-        elif uid not in self._checked and pool is not None and pool.spec.health is not None:
+        elif uid not in self._checked and (health := _usable(pool)) is not None:
             # Anywhere in the period: workers that came together are not asked together.
-            due = self._clock.monotonic() + self._entropy.fraction() * pool.spec.health.period_seconds
+            due = self._clock.monotonic() + self._entropy.fraction() * health.period_seconds
             self._checked[uid] = _Checked(pool_key, due)
             self._push(due, uid)
 
@@ -225,6 +225,12 @@ class HealthChecks:
         self._count(checked.pool_key, health, None)
         if not of_pool:
             del self._by_pool[checked.pool_key], self._tallies[checked.pool_key]
+
+
+def _usable(pool: Pool | None) -> Health | None:
+    """The health check of a pool; None if there is none, or one that must not be made."""
+    health = pool.spec.health if pool is not None else None
+    return None if check_health(health) else health
 
 
 def _can_answer(worker: Worker, health: WorkerHealth) -> bool:

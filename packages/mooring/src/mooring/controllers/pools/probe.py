@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol, cast
 
+from mooring.engine.metrics import OUTGOING_REFUSED
 from mooring.model.evidence import clean_line
+from mooring.planning.destinations import OutgoingPolicy, refuse_address
 
 _MOST_BYTES = 16 * 1024
 _MOST_DETAIL = 120
@@ -49,7 +51,13 @@ class Probe(Protocol):
 class HttpProbe:
     """`GET` on a fresh connection; 2xx and 3xx are healthy, as for a kubelet. Redirects are not followed."""
 
+    def __init__(self, policy: OutgoingPolicy) -> None:
+        self._loopback = policy.loopback
+
     async def check(self, target: Target) -> Answer:
+        if why := refuse_address(target.address, self._loopback):
+            OUTGOING_REFUSED.inc()
+            return Answer(False, f"not asked: {why}"[:_MOST_DETAIL])
         loop = asyncio.get_running_loop()
         ended: asyncio.Future[None] = loop.create_future()
         exchange = _Exchange(_request(target), ended)

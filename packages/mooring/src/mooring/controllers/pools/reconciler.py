@@ -17,7 +17,8 @@ from mooring.engine.status_writer import Pause, StatusWriter
 from mooring.kinds.resources import WORKERPOOLS
 from mooring.model.pool import Pool, PoolStatus
 from mooring.planning.actions import WARM_FLOOR, RetireWorker
-from mooring.planning.pools.plan import PoolPlan, PoolSnapshot, plan_pool
+from mooring.planning.pools.plan import PoolPlan, plan_pool
+from mooring.planning.pools.snapshot import PoolSnapshot
 
 STATUS_SECONDS = 1.0
 

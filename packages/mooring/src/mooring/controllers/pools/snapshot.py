@@ -15,14 +15,14 @@ from mooring.controllers.pools.roster import Roster
 from mooring.engine.context import Context
 from mooring.model.errors import Unavailable
 from mooring.model.node import Node
-from mooring.model.pool import Pool, find_problems
+from mooring.model.pool import Pool
 from mooring.model.preflight import Preflight
 from mooring.model.silence import PoolSilence
 from mooring.planning.fit import plan_preflight
 from mooring.planning.invariants.protection import ProtectionEnd
 from mooring.planning.placement import Placed
 from mooring.planning.pools.node_claims import find_unbounded_nodes
-from mooring.planning.pools.plan import LedgerView, PoolSnapshot
+from mooring.planning.pools.snapshot import LedgerView, PoolSnapshot
 from mooring.planning.quarantine import plan_avoidance
 
 log = structlog.get_logger()
@@ -82,11 +82,10 @@ class PoolSnapshots:
         placed = replace(placed, avoid=plan_avoidance(closed, nodes.values(), placed))
         unhealthy = self._health.failed_in(pool.key)
         roster = self._rosters.setdefault(pool.key, Roster())
-        problems = find_problems(pool)
         return PoolSnapshot(
             now=self._context.clock.now(),
             pool=pool,
-            spec_hash=spec_hash(pool, self._creation.worker_url),
+            spec_hash=spec_hash(pool, self._creation.home()),
             workers=workers,
             classified=roster.classify(workers, nodes, claims.held, unhealthy),
             nodes=nodes,
@@ -97,8 +96,8 @@ class PoolSnapshots:
             backoff=self._creation.backoff(pool.key),
             quarantined={name: closed[node.uid] for name, node in nodes.items() if node.uid in closed},
             unhealthy=unhealthy,
-            problems=problems,
-            fit=None if problems or placed.problem else self._fit(pool, placed),
+            problems=pool.problems,
+            fit=None if pool.problems or placed.problem else self._fit(pool, placed),
             templates=self._context.nodes.templates,
             node_claims_known=self._context.nodes.karpenter.node_claims.complete,
             protected=self._protected(nodes, pool),
@@ -125,9 +124,7 @@ class PoolSnapshots:
         of = (spec_hash(pool), placed, nodes.changes)
         known = self._fits.get(pool.key)
         if known is None or known.of != of:
-            pod = worker_manifest(
-                pool, pool.name, placed, self._context.ledger.incarnation.id, self._creation.worker_url
-            )
+            pod = worker_manifest(pool, pool.name, placed, self._context.ledger.incarnation.id, self._creation.home())
             found = plan_preflight(pod, nodes.by_name.values(), templates=nodes.templates)
             known = self._fits[pool.key] = _Fit(of, found)
         return known.found

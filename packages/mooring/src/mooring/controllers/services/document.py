@@ -10,7 +10,8 @@ import structlog
 
 from mooring.model.openapi import NotADocument, parse_document
 from mooring.model.service_observations import Answer, Outcome
-from mooring.planning.services.addresses import refuse_address
+from mooring.planning.destinations import OutgoingPolicy
+from mooring.planning.services.addresses import refuse_foreign
 
 log = structlog.get_logger()
 
@@ -44,11 +45,12 @@ class Documents(Protocol):
 class HttpDocuments:
     """Over HTTP. Nothing of the environment (proxies, cookies, credentials) goes with a question."""
 
-    def __init__(self) -> None:
+    def __init__(self, policy: OutgoingPolicy) -> None:
+        self._policy = policy
         self._session: aiohttp.ClientSession | None = None
 
     async def ask(self, question: Question) -> Answer:
-        if why := refuse_address(question.address, question.own):
+        if why := refuse_foreign(question.address, question.own, self._policy.loopback):
             return Answer(Outcome.FOREIGN_ADDRESS, why)
         session = self._session = self._session or aiohttp.ClientSession(
             trust_env=False, auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar()

@@ -14,6 +14,7 @@ from hawser.resources import LEASES
 from hawser.views import format_micro_time
 from hawser.views.coordination import Lease
 from mooring.engine.context import Context
+from mooring.engine.creator import Creator, NameTaken
 
 log = structlog.get_logger()
 
@@ -28,6 +29,7 @@ class NamespaceLease:
         self._client = context.client
         self._clock = context.clock
         self._entropy = context.entropy
+        self._creator = Creator(context.client, context.clock, context.entropy, attempts=1)
         self._replica_id = context.replica_id
         self._held_here: set[str] = set()
         self._seen: dict[str, tuple[str, float]] = {}  # namespace -> the lease's version, and since when
@@ -69,10 +71,11 @@ class NamespaceLease:
         return True
 
     async def _create(self, namespace: str, holder: str) -> bool:
+        """The first lease of a namespace. Later ones are taken over by a patch, as nobody deletes it."""
         body = {"metadata": {"name": LEASE, "namespace": namespace}, "spec": self._spec(holder)}
         try:
-            await self._client.create(LEASES, body, namespace)
-        except AlreadyExists:
+            await self._creator.create(LEASES, body, namespace, lambda found: found.spec.holder_identity == holder)
+        except (NameTaken, AlreadyExists):
             return False
         return True
 

@@ -91,14 +91,18 @@ class WarmCreation:
             return
         body = scripts_manifest(namespace)
         try:
-            await self._client.create(CONFIGMAPS, body, namespace)
-        except AlreadyExists:
-            # Keys that others added go, too: a merge-patch alone would leave them.
-            found = await self._client.get(CONFIGMAPS, SCRIPTS_NAME, namespace)
-            strange = dict.fromkeys(found.data.keys() - script_data().keys())
-            patch = {"metadata": {"labels": body["metadata"]["labels"]}, "data": {**strange, **body["data"]}}
-            await self._client.merge_patch(CONFIGMAPS, SCRIPTS_NAME, patch, namespace)
-            log.warning("scripts repaired", namespace=namespace)
+            # Jobs mount it by its name: one that a stranger made is repaired like our own.
+            _, fresh = await self._creator.create(CONFIGMAPS, body, namespace, lambda _: True)
+        except NameTaken:
+            fresh = False  # it is being deleted; with our label on it, the watch shows when it is gone
+        if fresh:
+            return
+        # Keys that others added go, too: a merge-patch alone would leave them.
+        found = await self._client.get(CONFIGMAPS, SCRIPTS_NAME, namespace)
+        strange = dict.fromkeys(found.data.keys() - script_data().keys())
+        patch = {"metadata": {"labels": body["metadata"]["labels"]}, "data": {**strange, **body["data"]}}
+        await self._client.merge_patch(CONFIGMAPS, SCRIPTS_NAME, patch, namespace)
+        log.warning("scripts repaired", namespace=namespace)
 
     async def _create(self, warmup: Warmup, create: CreateJob, survey: NodeSurvey) -> None:
         """Make one Job; one of the same order that is there already is ours."""

@@ -56,12 +56,14 @@ class Reclaim:
         self._made: dict[str, set[str]] = {}  # by Warmup: names of cleanup Jobs that the cache may not show yet
         self._refused: dict[str, dict[str, str]] = {}  # by Warmup and name of the Job
         self._hopeless: dict[str, str] = {}  # by Warmup
+        self._unaudited: dict[str, str] = {}  # by Warmup: why the last pass could not write an audit row
 
     def forget(self, key: str) -> None:
         """The Warmup is gone."""
         self._made.pop(key, None)
         self._refused.pop(key, None)
         self._hopeless.pop(key, None)
+        self._unaudited.pop(key, None)
 
     async def guard(self, warmup: Warmup) -> None:
         """Put the finalizer on, before any data is fetched, or take it off, as `reclaim` says."""
@@ -78,11 +80,21 @@ class Reclaim:
             return None
         plan = plan_reclaim(await self._snapshot(warmup))
         await self._write(warmup, plan.status)
+        try:
+            return await self._carry_out(warmup, plan)
+        except Unavailable as error:
+            if warmup.key not in self._unaudited:
+                self._unaudited[warmup.key] = error.message
+                await self._write(warmup, plan_reclaim(await self._snapshot(warmup)).status)
+            raise
+
+    async def _carry_out(self, warmup: Warmup, plan: ReclaimPlan) -> datetime | None:
         for job in plan.stops:
             await self._stop(job)
         for create in plan.creates:
             await self._create(warmup, create)
         if not plan.release:
+            self._unaudited.pop(warmup.key, None)
             await self._report_waiting(warmup, plan)
             return plan.wake_at
         await self._finish(warmup, plan)
@@ -112,6 +124,7 @@ class Reclaim:
             refused=dict(self._refused.get(warmup.key, {})),
             held_because=f"{WARM_ON_LIVE_NODE} is paused: {paused}" if paused else "",
             hopeless=self._hopeless.get(warmup.key, ""),
+            unaudited=self._unaudited.get(warmup.key, ""),
         )
 
     async def _is_gone(self, node: str, uid: str) -> bool:

@@ -161,10 +161,13 @@ class Karpenter:
     def _on_node_claim(self, change: Change[NodeClaim]) -> None:
         view = change.latest
         node = view.status.node_name
-        bound = DrainBound(view.metadata.name, parse_duration(view.spec.termination_grace_period))
+        bound = DrainBound(
+            view.metadata.name, parse_duration(view.spec.termination_grace_period), view.metadata.deletion_timestamp
+        )
+        known = self._bounds.get(node)
         if change.new is not None:
             self._bounds[node] = bound
-        elif self._bounds.get(node) == bound:
+        elif known is not None and known.node_claim == bound.node_claim:
             del self._bounds[node]
         if change.new is not None and change.new.terminating:
             self._leaving[node] = change.new.metadata.deletion_timestamp

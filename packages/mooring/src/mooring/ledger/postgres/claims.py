@@ -76,12 +76,19 @@ class PostgresClaims:
         return await self._admitted(new, await self._fetch_locked(locks, _SQL["insert_claimed"], *arguments))
 
     async def insert_queued(
-        self, new: NewClaim, *, now: datetime, wait_until: datetime, owner_limit: int | None = None
+        self,
+        new: NewClaim,
+        *,
+        now: datetime,
+        wait_until: datetime,
+        owner_limit: int | None = None,
+        queue_limit: int | None = None,
     ) -> Admission:
-        arguments = (*_request(new, now, owner_limit), wait_until, new.detached)
-        if owner_limit is None:
-            return await self._admitted(new, await self._database.fetch_row(_SQL["insert_queued"], *arguments))
-        return await self._admitted(new, await self._fetch_locked(_locks(new), _SQL["insert_queued"], *arguments))
+        arguments = (*_request(new, now, owner_limit), wait_until, new.detached, queue_limit)
+        locks = _locks(new) if owner_limit is not None else []
+        if queue_limit is not None:
+            locks.append((_SQL["lock_queue"], new.namespace, new.pool))
+        return await self._admitted(new, await self._fetch_locked(locks, _SQL["insert_queued"], *arguments))
 
     async def bind_next(
         self, namespace: str, pool: str, where: WorkerSlot, *, now: datetime, skip: Collection[str] = ()
@@ -263,6 +270,8 @@ class PostgresClaims:
             return judge_repeat(new, self._claim(found))
         if row["over_limit"]:
             return Admission(AdmissionVerdict.LIMIT_REACHED)
+        if row.get("queue_full"):
+            return Admission(AdmissionVerdict.QUEUE_FULL)
         if row["queue_ahead"]:
             return Admission(AdmissionVerdict.QUEUE_AHEAD)
         return Admission(AdmissionVerdict.WORKER_TAKEN if row["worker_taken"] else AdmissionVerdict.SLOT_TAKEN)

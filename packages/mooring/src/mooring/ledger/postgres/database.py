@@ -42,7 +42,7 @@ class Database:
     """One PostgreSQL database. `verify` is called with every new connection before it is used."""
 
     def __init__(self, url: str, options: DatabaseOptions, clock: Clock, entropy: Entropy) -> None:
-        self._url = url
+        self.url = url
         self._options = options
         self._clock = clock
         self._entropy = entropy
@@ -138,7 +138,7 @@ class Database:
     def _connect_arguments(self, statement_timeout_seconds: float) -> dict[str, Any]:
         limit = str(int(statement_timeout_seconds * 1000))
         return {
-            "dsn": self._url,
+            "dsn": self.url,
             "timeout": self._options.connect_timeout_seconds,
             "command_timeout": statement_timeout_seconds + _PATIENCE_SECONDS,
             "target_session_attrs": "read-write",

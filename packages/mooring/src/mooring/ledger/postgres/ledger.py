@@ -11,12 +11,13 @@ from mooring.ledger.postgres.claims import PostgresClaims
 from mooring.ledger.postgres.database import Database, DatabaseOptions, check_server
 from mooring.ledger.postgres.incarnation import IncarnationKeeper, incarnation_from
 from mooring.ledger.postgres.invariants import PostgresInvariants
+from mooring.ledger.postgres.link import read_link
 from mooring.ledger.postgres.notifications import Notifications
 from mooring.ledger.postgres.replicas import PostgresReplicas
 from mooring.ledger.postgres.revocations import PostgresRevocations
 from mooring.ledger.postgres.words import PostgresWords
 from mooring.ledger.queries import load
-from mooring.ledger.records import Channel, Incarnation, Listener, Unlisten
+from mooring.ledger.records import Channel, Incarnation, Link, Listener, Unlisten
 from mooring.model.seal import SealKey
 
 _SQL = load("meta")
@@ -50,6 +51,10 @@ class PostgresMeta:
         rows = await self._database.fetch(_SQL["time"])
         moment: datetime = rows[0]["time"]
         return moment
+
+    async def link(self) -> Link:
+        rows = await self._database.fetch(_SQL["encrypted"])
+        return read_link(self._database.url, encrypted=rows[0]["encrypted"])
 
 
 class PostgresLedger:

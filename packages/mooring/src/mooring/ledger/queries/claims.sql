@@ -13,6 +13,10 @@ CASE WHEN $12::bigint IS NULL THEN false ELSE $12 <= (
 -- Held to the end of the transaction, so that two requests of one owner are counted one after the other.
 SELECT pg_advisory_xact_lock(hashtextextended($1 || '/' || $2 || '/' || $3, 1))
 
+-- name: lock_queue
+-- Held to the end of the transaction, so that requests that would wait are counted one after the other.
+SELECT pg_advisory_xact_lock(hashtextextended($1 || '/' || $2, 4))
+
 -- name: lock_pod
 -- A statement of its own: the one after it then sees every claim that was bound to the pod under this lock.
 SELECT pg_advisory_xact_lock(hashtextextended($1, 3))
@@ -54,7 +58,10 @@ SELECT gate.over_limit, gate.queue_ahead, gate.worker_taken, created.* FROM gate
 
 -- name: insert_queued
 WITH gate AS MATERIALIZED (
-    SELECT {gate}, false AS queue_ahead, false AS worker_taken
+    SELECT {gate}, false AS queue_ahead, false AS worker_taken,
+        CASE WHEN $15::bigint IS NULL THEN false ELSE $15 <= (
+            SELECT count(*) FROM claims WHERE namespace = $2 AND pool = $3 AND state = 'queued'
+        ) END AS queue_full
 ), created AS (
     INSERT INTO claims (
         id, namespace, pool, owner, priority, idempotency_key, request_hash, retryable, payload, ttl_seconds,
@@ -63,11 +70,11 @@ WITH gate AS MATERIALIZED (
     SELECT
         $1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
         $11, $11, 'queued', nextval('claim_epochs'), nextval('claim_tickets'), '', $13, $14
-    FROM gate WHERE NOT over_limit
+    FROM gate WHERE NOT over_limit AND NOT queue_full
     ON CONFLICT DO NOTHING
     RETURNING {claim}
 )
-SELECT gate.over_limit, gate.queue_ahead, gate.worker_taken, created.*,
+SELECT gate.over_limit, gate.queue_ahead, gate.worker_taken, gate.queue_full, created.*,
     CASE WHEN id IS NOT NULL THEN pg_notify('mooring_queue', namespace || '/' || pool) END
 FROM gate LEFT JOIN created ON true
 

@@ -59,3 +59,6 @@ SELECT clock_timestamp() AS time
 
 -- name: notify
 SELECT pg_notify($1, $2)
+
+-- name: encrypted
+SELECT coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS encrypted

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from mooring.ledger.records import Channel, WaitingSign
-from mooring.ledger.twin.claim_reads import MemoryClaimReads, count_owned, find_key, needs_client, waiting
+from mooring.ledger.twin.claim_reads import MemoryClaimReads, count_owned, find_key, needs_client, order_queue, waiting
 from mooring.ledger.twin.store import MemoryStore, as_json
 from mooring.model.claim import (
     Admission,
@@ -67,12 +67,20 @@ class MemoryClaims(MemoryClaimReads):
         return Admission(AdmissionVerdict.CREATED, self._put(store, claim))
 
     async def insert_queued(
-        self, new: NewClaim, *, now: datetime, wait_until: datetime, owner_limit: int | None = None
+        self,
+        new: NewClaim,
+        *,
+        now: datetime,
+        wait_until: datetime,
+        owner_limit: int | None = None,
+        queue_limit: int | None = None,
     ) -> Admission:
         store = await self._session.turn()
         refusal = _refusal(store, new, owner_limit)
         if refusal:
             return refusal
+        if queue_limit is not None and len(order_queue(store, new.namespace, new.pool)) >= queue_limit:
+            return Admission(AdmissionVerdict.QUEUE_FULL)
         claim = self._put(store, replace(_created(store, new, now), queued_at=now, wait_until=wait_until))
         store.notify(Channel.QUEUE, f"{claim.namespace}/{claim.pool}")
         return Admission(AdmissionVerdict.CREATED, claim)

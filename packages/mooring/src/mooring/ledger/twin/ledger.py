@@ -7,7 +7,7 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from hawser.clock import Clock, Entropy
-from mooring.ledger.records import Channel, Incarnation, Listener, Unlisten, Wake
+from mooring.ledger.records import Channel, Incarnation, Link, Listener, Unlisten, Wake
 from mooring.ledger.twin.audit import MemoryAudit
 from mooring.ledger.twin.claims import MemoryClaims
 from mooring.ledger.twin.invariants import MemoryInvariants
@@ -52,6 +52,10 @@ class MemoryMeta:
     async def time(self) -> datetime:
         await self._session.turn()
         return self._session.now()
+
+    async def link(self) -> Link:
+        await self._session.turn()
+        return Link()
 
 
 class MemoryLedger:

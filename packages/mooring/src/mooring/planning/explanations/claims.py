@@ -51,6 +51,18 @@ def explain_limit(pool_key: str, owner: str, limit: int, held: Sequence[Claim], 
     )
 
 
+def explain_full_queue(pool_key: str, limit: int, shortage: Why) -> Why:
+    """Why a claim may not wait for a worker of the pool."""
+    return Why(
+        code="queue_full",
+        message=f"at most {limit} claims may wait for {pool_key}, and as many do: {shortage.message}",
+        since=shortage.since,
+        blockers=shortage.blockers,
+        next_check=shortage.next_check,
+        fix=f"ask again later, raise limits.maxQueued, or: {shortage.fix}",
+    )
+
+
 def _describe(claim: Claim) -> str:
     why = explain_claim(claim)
     since = describe_moment(why.since or claim.created_at)

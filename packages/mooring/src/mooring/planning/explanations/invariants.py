@@ -86,6 +86,8 @@ def _found(facts: InvariantFacts) -> tuple[str, ...]:
         return tuple(f"{one.subject}: {one.message}" for one in facts.violations)
     if not facts.evidence:
         return ()
-    shown = {key: value for key, value in facts.evidence.items() if key != "fix"}
-    plain = [f"{key} {value}" for key, value in shown.items() if isinstance(value, str | int | float)]
-    return (f"the last one: {', '.join(plain)}",) if plain else ()
+    evidence = {key: value for key, value in facts.evidence.items() if key not in ("fix", "subject", "held")}
+    plain = [f"{key} {value}" for key, value in evidence.items() if isinstance(value, str | int | float)]
+    held = f", left for now: {why}" if (why := facts.evidence.get("held")) else ""
+    details = f" ({', '.join(plain)})" if plain else ""
+    return (f"the last one: {facts.evidence.get('subject', 'unnamed')}{held}{details}",)

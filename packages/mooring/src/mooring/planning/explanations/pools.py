@@ -11,16 +11,16 @@ from mooring.model.time_format import describe_moment
 from mooring.model.why import Condition, Why
 from mooring.model.worker import ClassifiedWorker, WorkerState
 from mooring.planning.actions import earliest
+from mooring.planning.pool_checks import fix_refused_create
 from mooring.planning.pools.returned import is_returned
 from mooring.planning.sick_pools import FAILING
-from mooring.planning.workers import SILENT
+from mooring.planning.workers import SILENT, STAMPED, retire_command
 
 NAMED = 3  # how many workers with the same reason are named
 _HELD = (WorkerState.CLAIMED, WorkerState.BUSY)
 _HOLDING_UP = (WorkerState.STARTING, WorkerState.DRAINING, WorkerState.LOST)
 _FIXES: Mapping[str, str] = {
     "at_max": "mooring claims --pool {key}  # release some, or raise spec.max",
-    "create_failed": "kubectl -n {namespace} describe workerpool {name}  # its Events have the refusals",
     "no_placement": "kubectl -n {namespace} edit workerpool {name}  # name a nodePool that has nodes: mooring nodes",
     "quarantined": "mooring nodes",
 }
@@ -70,7 +70,10 @@ def explain_pool(view: PoolView) -> Why:
             *_unmet(pool),
         ),
         next_check=_next_end(view),
-        fix=_fix_trouble(view) or _fill(_FIXES.get(code, "mooring workers --pool {key} -o wide"), pool),
+        fix=_fix_trouble(view)
+        or _fix_refusal(view)
+        or _fix_leaks(view)
+        or _fill(_FIXES.get(code, "mooring workers --pool {key} -o wide"), pool),
     )
 
 
@@ -91,7 +94,7 @@ def explain_shortage(view: PoolView) -> Why:
             *_unmet(pool, "Valid", "Ready"),
         ),
         next_check=_next_end(view),
-        fix=_fix_trouble(view) or _fix_size(view),
+        fix=_fix_trouble(view) or _fix_refusal(view) or _fix_leaks(view) or _fix_size(view),
     )
 
 
@@ -106,6 +109,23 @@ def _fix_trouble(view: PoolView) -> str:
         return ""
     worker = min(troubled, key=_since).worker
     return f"mooring explain pod/{worker.namespace}/{worker.name}"
+
+
+def _fix_refusal(view: PoolView) -> str:
+    """For a pool whose creates the cluster refuses; empty otherwise."""
+    ready = next((one for one in view.pool.status.conditions if one.type == "Ready"), None)
+    refused = ready is not None and ready.status == "False" and ready.reason == "CreateFailed"
+    return fix_refused_create(view.pool, ready.message) if ready is not None and refused else ""
+
+
+def _fix_leaks(view: PoolView) -> str:
+    """Retire the worker that has been stamped longest for nobody, if no claim holds any worker; empty otherwise."""
+    held = [item for item in view.workers if item.state in _HELD]
+    if not held or any(item.why.code != STAMPED for item in held):
+        return ""
+    reclaim = view.pool.spec.effective_reclaim
+    wait = f"  # or wait: deleted after {reclaim.silent_seconds:.0f} s without a word"
+    return retire_command(min(held, key=_since).worker) + (wait if reclaim.policy == "Delete" else "")
 
 
 def _fix_size(view: PoolView) -> str:
@@ -176,10 +196,10 @@ def _next_end(view: PoolView) -> datetime | None:
 
 
 def _describe_groups(workers: Sequence[ClassifiedWorker]) -> tuple[str, ...]:
-    """Starting, draining and lost workers: one line for each reason, with the worker that has it longest."""
+    """Workers that start, drain, are lost or stamped for nobody: one line for each reason, the longest one first."""
     groups: dict[tuple[WorkerState, str], list[ClassifiedWorker]] = defaultdict(list)
     for item in workers:
-        if item.state in _HOLDING_UP:
+        if item.state in _HOLDING_UP or item.why.code == STAMPED:
             groups[item.state, item.why.code].append(item)
     return tuple(_describe_group(state, groups[state, code]) for state, code in sorted(groups))
 

@@ -1,29 +1,26 @@
 """The conditions of a pool."""
 
-from __future__ import annotations
-
-from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from mooring.model.why import Condition, merge_conditions
 from mooring.model.worker import ClassifiedWorker, WorkerState
 from mooring.planning.actions import Reason
 from mooring.planning.pools.protection_bound import compute_bound
-from mooring.planning.pools.returned import is_returned
+from mooring.planning.pools.returned import is_returned, keeps_tenants
+from mooring.planning.pools.snapshot import PoolSnapshot
 from mooring.planning.workers import SILENT
-
-if TYPE_CHECKING:
-    from mooring.planning.pools.plan import PoolSnapshot
 
 
 def compute_conditions(
-    snapshot: PoolSnapshot, workers: Sequence[ClassifiedWorker], reasons: Sequence[Reason]
+    snapshot: PoolSnapshot,
+    workers: Sequence[ClassifiedWorker],
+    counts: Mapping[WorkerState, int],
+    reasons: Sequence[Reason],
 ) -> tuple[Condition, ...]:
     """Valid, Ready, Schedulable and ProtectionBounded. Transition times are kept while a status does not change."""
     fresh = (
         _valid(snapshot),
-        _ready(snapshot, workers, reasons),
+        _ready(snapshot, workers, counts, reasons),
         _schedulable(snapshot, workers),
         compute_bound(snapshot, workers),
     )
@@ -38,19 +35,26 @@ def _valid(snapshot: PoolSnapshot) -> Condition:
     return Condition("Valid", "True", "Accepted", "the spec is valid", observed_generation=generation)
 
 
-def _ready(snapshot: PoolSnapshot, workers: Sequence[ClassifiedWorker], reasons: Sequence[Reason]) -> Condition:
-    generation, warm = snapshot.pool.generation, snapshot.pool.spec.warm
-    counts = Counter(item.state for item in workers)
-    silent = sum(item.why.code == SILENT for item in workers)
-    away = sum(item.why.code == SILENT or is_returned(snapshot.pool.spec, item) for item in workers)
+def _ready(
+    snapshot: PoolSnapshot,
+    workers: Sequence[ClassifiedWorker],
+    counts: Mapping[WorkerState, int],
+    reasons: Sequence[Reason],
+) -> Condition:
+    generation, warm, spec = snapshot.pool.generation, snapshot.pool.spec.warm, snapshot.pool.spec
+    silent = sum(item.why.code == SILENT for item in workers) if snapshot.silence.seconds else 0
+    kept = sum(item.why.code != SILENT and is_returned(spec, item) for item in workers) if keeps_tenants(spec) else 0
+    away = silent + kept
     idle, starting = counts[WorkerState.IDLE] - away, counts[WorkerState.STARTING]
-    if idle >= warm:
+    deaf = bool(snapshot.silence.doubt)
+    if idle >= warm and not (deaf and warm):
         return Condition("Ready", "True", "FloorHeld", f"at least {warm} idle", observed_generation=generation)
     waits = sorted({item.why.message for item in workers if item.why.code in ("waiting", "unschedulable")})
     waits = [*([f"{silent} have stopped to poll"] if silent else []), *waits]
     text = [reason.message for reason in reasons] + waits[:3]
     because = f": {'; '.join(text)}" if text else ""
-    message = f"{idle} of {warm} idle, {starting} starting{because}"
+    counted = "none of them polls" if deaf else f"{starting} starting"
+    message = f"{idle} of {warm} idle, {counted}{because}"
     code = "".join(part.capitalize() for part in reasons[0].code.split("_")) if reasons else "Starting"
     return Condition("Ready", "False", code, message, observed_generation=generation)
 

@@ -1,10 +1,7 @@
 """The condition ProtectionBounded: whether the pool's protection can block a node for ever, and which one ends next."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from mooring.model.names import KARPENTER_POOL
 from mooring.model.node import Node
@@ -12,9 +9,7 @@ from mooring.model.why import Condition
 from mooring.model.worker import ClassifiedWorker
 from mooring.planning.pools.node_claims import describe_nodes, find_unbounded_nodes, plan_replacement
 from mooring.planning.pools.node_pools import find_unbounded_node_pools
-
-if TYPE_CHECKING:
-    from mooring.planning.pools.plan import PoolSnapshot
+from mooring.planning.pools.snapshot import PoolSnapshot
 
 TYPE = "ProtectionBounded"
 _SHOWN = 3

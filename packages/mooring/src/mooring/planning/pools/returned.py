@@ -14,9 +14,14 @@ from mooring.model.worker import ClassifiedWorker, WorkerState
 from mooring.planning.actions import RetireWorker
 
 
+def keeps_tenants(spec: PoolSpec) -> bool:
+    """Whether workers of the pool return to the owner of their last session only."""
+    return spec.reuse == "SameOwner"
+
+
 def is_returned(spec: PoolSpec, item: ClassifiedWorker) -> bool:
     """Whether an idle worker may only be given to the owner of its last session."""
-    return spec.reuse == "SameOwner" and item.state is WorkerState.IDLE and bool(item.worker.tenant)
+    return keeps_tenants(spec) and item.state is WorkerState.IDLE and bool(item.worker.tenant)
 
 
 def plan_returned(

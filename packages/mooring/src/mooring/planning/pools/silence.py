@@ -1,16 +1,11 @@
 """Idle workers of pools with poll dispatch that have stopped to poll: they get no sessions, and are replaced."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from mooring.model.proof import by_ledger, by_worker
 from mooring.model.worker import ClassifiedWorker, WorkerState
 from mooring.planning.actions import WARM_FLOOR, Reason, RetireWorker
-
-if TYPE_CHECKING:
-    from mooring.planning.pools.plan import PoolSnapshot
+from mooring.planning.pools.snapshot import PoolSnapshot
 
 
 def plan_silent(snapshot: PoolSnapshot, silent: Sequence[ClassifiedWorker], full: bool) -> tuple[RetireWorker, ...]:

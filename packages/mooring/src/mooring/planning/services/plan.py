@@ -129,7 +129,7 @@ def find_refusal(snapshot: ServiceSnapshot, desired: Desired) -> Verdict | None:
     new_pods = snapshot.rollout is None or snapshot.rollout.spec_hash != desired.spec_hash
     placement_check = snapshot.placement_check
     if new_pods and snapshot.service.spec.replicas and not placement_check.fits and not snapshot.preflight_paused:
-        reason = f"{placement_check.reason}; nothing was applied"
+        reason = f"{placement_check.reason}; nothing was rolled out"
         return Verdict("Failed", "Unschedulable", reason, placement_check.fix)
     return None
 

@@ -43,14 +43,14 @@ def plan_assignment(warmup: Warmup, jobs: Sequence[WarmJob], survey: NodeSurvey,
 
 
 def _spread(warmup: Warmup, jobs: Sequence[WarmJob], survey: NodeSurvey, load: Mapping[str, int]) -> Assignment:
-    spec = warmup.spec
+    wanted = min(warmup.spec.shards, MOST_SHARDS)  # a stored object may ask for more than its CRD allows
     homes = _sticky(warmup, jobs, survey)
     taken = {node.uid for node in homes.values()}
     spare = len(survey.roomy_uids - taken)
-    unplaced = [shard for shard in range(min(spec.shards, MOST_SHARDS)) if shard not in homes]
+    unplaced = [shard for shard in range(wanted) if shard not in homes]
     leaving = [shard for shard, node in sorted(homes.items()) if survey.left(node)]
     held = sum(not survey.left(node) for node in homes.values())
-    verdict, message = _judge_room(spec.shards, held + spare, survey)
+    verdict, message = _judge_room(wanted, held + spare, survey)
     missing = len(unplaced) > spare
     since = (warmup.status.waiting_since or survey.now) if missing else None
     waits = since is not None and survey.now < later(since, PATIENCE.total_seconds())
@@ -65,11 +65,11 @@ def _spread(warmup: Warmup, jobs: Sequence[WarmJob], survey: NodeSurvey, load: M
             moved.add(shard)
     return Assignment(
         homes=homes,
-        wanted=spec.shards,
+        wanted=wanted,
         verdict=verdict,
         message=message,
         spare=len(survey.roomy_uids - {node.uid for node in homes.values()}),
-        homeless=tuple(shard for shard in range(spec.shards) if shard not in homes),
+        homeless=tuple(shard for shard in range(wanted) if shard not in homes),
         moved=frozenset(moved & set(leaving)),
         waiting_since=since,
         wake_at=later(since, PATIENCE.total_seconds()) if since is not None and waits else None,

@@ -49,6 +49,7 @@ class ReclaimSnapshot:
     refused: Mapping[str, str] = field(default_factory=dict)  # by name of the cleanup Job: why it could not be made
     held_because: str = ""  # why nothing may be removed for now
     hopeless: str = ""  # why no Job can be made any more
+    unaudited: str = ""  # why the audit row of an act could not be written: nothing is deleted without one
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ def plan_reclaim(snapshot: ReclaimSnapshot) -> ReclaimPlan:
         if (name := name_of(warmup, copy)) not in snapshot.cleanups and _may_create(snapshot, copy)
     )
     settled = all(copy.state in SETTLED for copy in copies)
-    reason = _summarise(copies)
+    reason = _summarise(copies, snapshot.unaudited)
     now = snapshot.now.strftime("%Y-%m-%dT%H:%M:%SZ")
     status = msgspec.structs.replace(
         warmup.status,
@@ -202,11 +203,13 @@ def _may_create(snapshot: ReclaimSnapshot, copy: DataCopy) -> bool:
     return copy.state == CopyState.REMOVING and not snapshot.held_because
 
 
-def _summarise(copies: Sequence[DataCopy]) -> str:
+def _summarise(copies: Sequence[DataCopy], unaudited: str) -> str:
     """What was removed, and by name every node where data is left or still waits, with the reason."""
     done = sum(copy.state == CopyState.REMOVED for copy in copies)
     gone = sum(copy.state == CopyState.GONE for copy in copies)
     parts = [f"being deleted: data removed from {done} of {len(copies)} folder(s)"]
+    if unaudited:
+        parts.append(f"nothing is deleted before its audit row is written: {unaudited}")
     if gone:
         parts.append(f"{gone} gone with their nodes")
     for state, word in ((CopyState.WAITING, "waits"), (CopyState.LEFT, "left")):

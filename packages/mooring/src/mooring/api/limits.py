@@ -1,0 +1,171 @@
+"""How much one caller may ask of a replica: requests a second, unanswered requests, event streams.
+
+A caller is the user of a proven identity, else the address that the connection comes from.
+"""
+
+from collections import Counter, OrderedDict
+from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
+from typing import Any, Protocol
+
+from litestar import Request
+from litestar.types import ASGIApp, Receive, Scope, Send
+
+from hawser.clock import Clock
+from mooring.api.metrics import REQUESTS_REFUSED
+from mooring.model.errors import Refused, Unauthorized
+
+MOST_CALLERS = 10_000  # whose rate is remembered; one that is forgotten starts with a full burst
+_VISIT = "mooring_visit"
+_RETRY_SECONDS = 1.0  # until an unanswered request or a stream may have ended
+_POLLS = "/v1/dispatch"  # a worker holds one open all the time, and proves itself there
+
+
+class TooMany(Refused):
+    """The caller has reached a limit."""
+
+    def __init__(self, limit: str, code: str, message: str, retry_after_seconds: float) -> None:
+        super().__init__(message, fix="ask again later, or raise the limit (docs/settings.md)", detail={"limit": limit})
+        self.code = code  # type: ignore[misc]  # one class, a code for each limit
+        self.retry_after_seconds = retry_after_seconds
+        REQUESTS_REFUSED.labels(limit).inc()
+
+
+@dataclass(frozen=True, slots=True)
+class LimitOptions:
+    """The settings."""
+
+    requests_per_second: int = 1000
+    request_burst: int = 2000
+    open_requests: int = 500
+    streams_each: int = 50
+    streams: int = 1000
+
+
+@dataclass(slots=True)
+class _Bucket:
+    tokens: float
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Visit:
+    caller: str
+    stream: bool
+
+
+class Limits:
+    """The limits of one replica, and who has used how much of them."""
+
+    def __init__(self, options: LimitOptions, clock: Clock) -> None:
+        self._options = options
+        self._clock = clock
+        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
+        self._open: Counter[str] = Counter()
+        self._streams: Counter[str] = Counter()
+        self._all_streams = 0
+
+    def admit(self, caller: str) -> None:
+        """Count one request; raises `TooMany` if the caller sends too many a second."""
+        rate, burst, now = self._options.requests_per_second, self._options.request_burst, self._clock.monotonic()
+        bucket = self._buckets.get(caller)
+        if bucket is None:
+            bucket = self._buckets[caller] = _Bucket(burst, now)
+            if len(self._buckets) > MOST_CALLERS:
+                self._buckets.popitem(last=False)
+        else:
+            self._buckets.move_to_end(caller)
+            bucket.tokens = min(burst, bucket.tokens + (now - bucket.at) * rate)
+            bucket.at = now
+        if bucket.tokens < 1:
+            message = f"more than {rate} requests a second"
+            raise TooMany("rate", "too_many_requests", message, (1 - bucket.tokens) / max(rate, 1))
+        bucket.tokens -= 1
+
+    def enter(self, scope: Scope, caller: str) -> None:
+        """Count a request until `leave`."""
+        self.admit(caller)
+        path = scope["path"]
+        if path.startswith(_POLLS):
+            return
+        visit = _Visit(caller, path == "/v1/events" or path.endswith("/stream"))
+        if visit.stream:
+            self._begin_stream(caller)
+        elif self._open[caller] >= self._options.open_requests:
+            message = f"{self._open[caller]} requests are unanswered"
+            raise TooMany("open", "too_many_open_requests", message, _RETRY_SECONDS)
+        else:
+            self._open[caller] += 1
+        scope["state"][_VISIT] = visit
+
+    def leave(self, scope: Scope) -> None:
+        """The request has been answered, or its caller is gone."""
+        visit: _Visit | None = scope["state"].pop(_VISIT, None)
+        if visit is None:
+            return
+        counts = self._streams if visit.stream else self._open
+        counts[visit.caller] -= 1
+        if not counts[visit.caller]:
+            del counts[visit.caller]
+        self._all_streams -= visit.stream
+
+    def _begin_stream(self, caller: str) -> None:
+        if self._streams[caller] >= self._options.streams_each or self._all_streams >= self._options.streams:
+            message = f"{self._streams[caller]} event streams of this caller are open, {self._all_streams} in all"
+            raise TooMany("streams", "too_many_streams", message, _RETRY_SECONDS)
+        self._streams[caller] += 1
+        self._all_streams += 1
+
+
+class Authentication(Protocol):
+    """Finds out who sent a request."""
+
+    async def check(self, request: Request[Any, Any, Any]) -> None:
+        """Raise unless the request is allowed."""
+        ...
+
+
+class Guard:
+    """Checks every request before its handler: who sends it, and how much that caller may ask."""
+
+    def __init__(self, access: Authentication, limits: Limits) -> None:
+        self._access = access
+        self._limits = limits
+
+    async def check(self, request: Request[Any, Any, Any]) -> None:
+        """Raise unless the request is allowed. Refused callers count by their address."""
+        try:
+            await self._access.check(request)
+        except Unauthorized:
+            self._limits.admit(address_of(request.scope))
+            raise
+        self._limits.enter(request.scope, caller_of(request.scope))
+
+    def count_answers(self, app: ASGIApp) -> ASGIApp:
+        """The application; with each answer the request ends that `check` began to count."""
+
+        async def call(scope: Scope, receive: Receive, send: Send) -> None:
+            try:
+                await app(scope, receive, send)
+            finally:
+                self._limits.leave(scope)
+
+        return call
+
+
+def caller_of(scope: Scope) -> str:
+    """The key under which a caller's requests are counted."""
+    user = getattr(scope.get("user"), "user", "")
+    return f"user/{user}" if user else address_of(scope)
+
+
+def address_of(scope: Scope) -> str:
+    """The address of the client; of IPv6, the network that a site has to itself."""
+    client = scope.get("client")
+    if not client:
+        return "address/unknown"
+    try:
+        address = ip_address(client[0])
+    except ValueError:
+        return f"address/{client[0]}"
+    return f"address/{address if address.version == 4 else ip_network((address, 64), strict=False)}"

@@ -1,0 +1,24 @@
+"""How a database is reached, read from its URL as the driver reads it."""
+
+import os
+from collections.abc import Mapping
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from mooring.ledger.records import Link
+
+_DEFAULT_MODE = "prefer"
+
+
+def read_link(url: str, *, encrypted: bool, environment: Mapping[str, str] = os.environ) -> Link:
+    """The hosts and the mode: of the URL, else of the variables PGHOST and PGSSLMODE."""
+    parts = urlsplit(url)
+    query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+    named = parts.netloc.rpartition("@")[2] or query.get("host", "") or environment.get("PGHOST", "")
+    hosts = tuple(host for one in named.split(",") if (host := _without_port(unquote(one))))
+    return Link(hosts, query.get("sslmode") or environment.get("PGSSLMODE") or _DEFAULT_MODE, encrypted)
+
+
+def _without_port(host: str) -> str:
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host if host.startswith("/") else host.partition(":")[0]

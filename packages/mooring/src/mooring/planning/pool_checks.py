@@ -1,0 +1,58 @@
+"""The checks of `mooring doctor` for pools: valid, schedulable, and not refused by the cluster."""
+
+import re
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from mooring.model.doctor_report import Check, CheckStatus
+from mooring.model.pool import Pool
+from mooring.model.why import Condition
+
+REFUSED_AFTER = timedelta(seconds=60)  # a create may fail once or twice without anybody's fault
+_QUOTA = re.compile(r"exceeded quota: ([a-z0-9.-]+)")
+
+
+def judge_pools(pools: Iterable[Pool], now: datetime) -> tuple[Check, ...]:
+    """Check that every pool has a valid spec, can be scheduled, and may create its workers."""
+    checks, sound = [], 0
+    for pool in pools:
+        if (found := _judge_pool(pool, now)) is not None:
+            checks.append(found)
+        else:
+            sound += 1
+    return (
+        (*checks, Check("pools", CheckStatus.OK, f"{sound} pool(s) can schedule"))
+        if sound or not checks
+        else (*checks,)
+    )
+
+
+def _judge_pool(pool: Pool, now: datetime) -> Check | None:
+    check_id, edit = f"pool/{pool.key}", f"kubectl -n {pool.namespace} edit workerpool {pool.name}"
+    if problems := pool.problems:
+        return Check(check_id, CheckStatus.FAIL, f"{pool.key}: {problems[0]}", {"problems": list(problems)}, edit)
+    conditions = {one.type: one for one in pool.status.conditions}
+    blocked, ready = conditions.get("Schedulable"), conditions.get("Ready")
+    if blocked is not None and blocked.status == "False":
+        message, _, fix = blocked.message.partition(" Fix: ")
+        return _failed(check_id, f"{pool.key} cannot schedule: {message}", blocked, fix or edit)
+    if ready is not None and ready.status == "False" and ready.reason == "CreateFailed" and _lasts(ready, now):
+        fix = fix_refused_create(pool, ready.message)
+        return _failed(check_id, f"{pool.key} cannot create workers: {ready.message}", ready, fix)
+    return None
+
+
+def fix_refused_create(pool: Pool, message: str) -> str:
+    """The next command for a pool whose creates the cluster refuses: the quota that is full, or the pool's Events."""
+    if quota := _QUOTA.search(message):
+        return f"kubectl -n {pool.namespace} describe resourcequota {quota[1]}  # raise it, or lower spec.warm"
+    return f"kubectl -n {pool.namespace} describe workerpool {pool.name}  # its Events have the refusals"
+
+
+def _failed(check_id: str, message: str, condition: Condition, fix: str) -> Check:
+    evidence = {"since": condition.last_transition_time, "reason": condition.reason}
+    return Check(check_id, CheckStatus.FAIL, message, evidence, fix)
+
+
+def _lasts(condition: Condition, now: datetime) -> bool:
+    return condition.since is None or now - condition.since >= REFUSED_AFTER

@@ -1,0 +1,67 @@
+"""What the plan of a pool may look at."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from mooring.model.health import WorkerHealth
+from mooring.model.node import Node, NodeTemplate, Quarantine
+from mooring.model.pool import Pool
+from mooring.model.preflight import Preflight
+from mooring.model.silence import NO_SILENCE, PoolSilence
+from mooring.model.worker import ClassifiedWorker, Worker
+from mooring.planning.invariants.protection import ProtectionEnd
+from mooring.planning.placement import Placed
+
+
+@dataclass(frozen=True, slots=True)
+class InFlight:
+    """Own writes that the cache does not show yet."""
+
+    creating: frozenset[str] = frozenset()  # names
+    deleting: frozenset[str] = frozenset()  # uids
+    taken: frozenset[str] = frozenset()  # names that are taken by foreign pods
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Creates failed; no create is tried until then."""
+
+    failures: int
+    until: datetime
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerView:
+    """Which ledger the claims were read from; without an incarnation it could not be read."""
+
+    incarnation: str = ""
+    armed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSnapshot:
+    """All that the decision may look at. `classified` has the state of each of `workers`, in their order."""
+
+    now: datetime
+    pool: Pool
+    spec_hash: str
+    workers: tuple[Worker, ...]
+    classified: tuple[ClassifiedWorker, ...]
+    nodes: Mapping[str, Node]
+    placed: Placed
+    held: Mapping[str, int] = field(default_factory=dict)  # live claims, by pod uid
+    queued: int = 0
+    in_flight: InFlight = InFlight()
+    backoff: Backoff | None = None
+    quarantined: Mapping[str, Quarantine] = field(default_factory=dict)  # by node name
+    unhealthy: Mapping[str, WorkerHealth] = field(default_factory=dict)  # workers with failed checks, by pod uid
+    problems: tuple[str, ...] = ()  # what is wrong with the spec
+    fit: Preflight | None = None  # of one more worker, on nodes as if they were empty
+    templates: tuple[NodeTemplate, ...] = ()  # nodes that Karpenter makes
+    node_claims_known: bool = True  # whether a node without `drain_bound` has no NodeClaim
+    protected: Mapping[str, int] = field(default_factory=dict)  # workers of all pools, by unbounded node
+    ends: tuple[ProtectionEnd, ...] = ()  # of protection, near or passed
+    ledger: LedgerView = LedgerView()
+    silence: PoolSilence = NO_SILENCE  # of idle workers that poll

@@ -1,0 +1,30 @@
+"""How the ledger is reached: read from its URL as the driver does, and from the connection itself."""
+
+import pytest
+
+from mooring.ledger.postgres.link import read_link
+from packages.mooring.tests.ledger.worlds import World
+
+
+@pytest.mark.parametrize(
+    ("url", "environment", "hosts", "sslmode"),
+    [
+        ("postgresql://u:p@db.example.com:6432/mooring?sslmode=verify-full", {}, ("db.example.com",), "verify-full"),
+        ("postgresql://u@a:1,b:2,[::1]:3/mooring", {}, ("a", "b", "::1"), "prefer"),
+        ("postgresql:///mooring?host=/run/pg", {}, ("/run/pg",), "prefer"),
+        ("postgresql://%2Frun%2Fpg/mooring", {}, ("/run/pg",), "prefer"),
+        ("postgresql:///mooring", {}, (), "prefer"),
+        ("postgresql:///mooring", {"PGHOST": "db", "PGSSLMODE": "require"}, ("db",), "require"),
+    ],
+)
+def test_hosts_and_mode_are_those_that_the_driver_uses(
+    url: str, environment: dict[str, str], hosts: tuple[str, ...], sslmode: str
+) -> None:
+    link = read_link(url, encrypted=False, environment=environment)
+    assert (link.hosts, link.sslmode) == (hosts, sslmode)
+
+
+async def test_a_ledger_on_this_machine_says_that_it_is(world: World) -> None:
+    link = await (await world.open()).meta.link()
+    assert not link.encrypted
+    assert all(host.startswith("/") or host in ("127.0.0.1", "localhost") for host in link.hosts)

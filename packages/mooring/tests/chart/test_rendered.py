@@ -258,7 +258,7 @@ def test_no_role_has_a_wildcard_or_secrets():
 
 
 def test_every_variable_of_the_container_is_a_setting():
-    values = {**EVERYTHING, "watchNamespaces": ["runners"]}
+    values = {**EVERYTHING, "watchNamespaces": ["runners"], "tokens": {"secret": ""}}
     used = {*variables(render(values)), *variables(render({"tls": {"mode": "off"}}))}
     assert used - set(describe_settings()) == set()
 

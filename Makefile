@@ -10,7 +10,7 @@ CORES := $(shell getconf _NPROCESSORS_ONLN)
 # Tests start hundreds of Python processes: each uses the bytecode that the first one wrote.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup up test test-fast check kubernetes bench lock clean
+.PHONY: setup up test test-fast check kubernetes helm wheels image bench lock clean
 
 setup: $(STAMP)
 
@@ -44,6 +44,15 @@ test-fast: setup
 
 kubernetes: setup
 	$(BIN)/drydock build
+
+helm: setup
+	@tools/helm
+
+wheels: setup
+	$(BIN)/python tools/image wheels
+
+image: setup
+	$(BIN)/python tools/image
 
 lock: setup
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header $(NO_EMIT) requirements.in -o requirements.lock

@@ -1,3 +1,7 @@
 """The plugins of the tests of all three packages."""
 
-pytest_plugins = ("packages.testing.coroutines", "packages.testing.distribution")
+pytest_plugins = (
+    "packages.testing.coroutines",
+    "packages.testing.distribution",
+    "packages.mooring.tests.rights_report",
+)

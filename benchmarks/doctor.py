@@ -70,7 +70,7 @@ async def measure(count: int) -> list[Bar]:
     ledger = MemoryLedger(MemoryStore(), clock=clock, entropy=entropy)
     mooring = make_replica(client, ledger, clock, entropy)
     running = asyncio.create_task(mooring.run())
-    while not mooring.ready or not mooring.leadership.leading:
+    while mooring.unready_reasons or not mooring.leadership.leading:
         await clock.sleep(0.1)
     await clock.sleep(3)
     taken = []

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hawser.client import KubeClient, Listing
+from hawser.client import KubeClient
 from hawser.errors import (
     AnswerUnreadable,
     ConnectionFailed,
@@ -19,6 +19,7 @@ from hawser.errors import (
     ObjectNotFound,
     ServerFailed,
 )
+from hawser.pages import Listing
 from hawser.resources import DEPLOYMENTS, JOBS, NODES, PODS, SERVICEACCOUNTS
 from hawser.transport import Request, Response
 from hawser.views import Pod

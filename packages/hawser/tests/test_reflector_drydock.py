@@ -1,6 +1,7 @@
 """The reflector on drydock's API server, in virtual time, through storms by seed."""
 
 import asyncio
+from collections.abc import Sequence
 
 from drydock import ADMIN, ApiServer, VirtualLoop, run_virtual
 from drydock.faults import (
@@ -39,9 +40,9 @@ EFFECTS = (
 )
 
 
-def client_of(transport: Transport) -> KubeClient:
+def client_of(transport: Transport, namespaces: Sequence[str] = ()) -> KubeClient:
     credentials = Credentials(FixedCredential(Credential(bearer("admin"))), VirtualLoop.running().clock)
-    return KubeClient(AuthenticatedTransport(transport, credentials))
+    return KubeClient(AuthenticatedTransport(transport, credentials), namespaces=namespaces)
 
 
 async def stir(api: ApiServer, entropy: Entropy) -> None:

@@ -2,6 +2,7 @@
 
 import shutil
 
+from drydock.kubernetes.binaries import cache_folder
 from packages.drydock.tests.requirements import absent, require_kubectl, require_kubernetes
 
 __all__ = ["absent", "require_blast", "require_chromium", "require_helm", "require_kubectl", "require_kubernetes"]
@@ -23,7 +24,6 @@ def require_blast() -> str:
 
 
 def require_helm() -> str:
-    """The path of helm."""
-    if found := shutil.which("helm"):
-        return found
-    return absent("helm", "no helm (fix: go install helm.sh/helm/v3/cmd/helm@v3.18.6)")
+    """The path of the Helm that `make helm` has built."""
+    built = sorted((cache_folder().parents[1] / "helm").glob("v*/helm"))
+    return str(built[-1]) if built else absent("helm", "no Helm (fix: make helm)")

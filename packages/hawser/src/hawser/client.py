@@ -4,14 +4,14 @@ Nothing is retried here: what to do after a failure is decided by the caller.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from hawser.decoding import decoder_for
 from hawser.errors import AnswerUnreadable, Gone, InvalidInput
 from hawser.exchange import whole_answer
+from hawser.pages import Items, Listing, Page
 from hawser.resources import PODS, Resource
 from hawser.reviewing import Reviewing
 from hawser.transport import Request, Transport
@@ -21,7 +21,6 @@ from hawser.watching import Watch
 T = TypeVar("T")
 D = TypeVar("D")
 Body = dict[str, Any]
-Items = list
 Propagation = Literal["Background", "Foreground", "Orphan", ""]
 
 _JSON = "application/json"
@@ -30,28 +29,16 @@ _JSON_PATCH = "application/json-patch+json"
 _APPLY_PATCH = "application/apply-patch+yaml"  # JSON is YAML
 
 
-@dataclass(frozen=True, slots=True)
-class Page(Generic[T]):
-    """A part of a list; `continue_token` is empty on the last one."""
-
-    items: Items[T]
-    resource_version: str
-    continue_token: str
-
-
-@dataclass(frozen=True, slots=True)
-class Listing(Generic[T]):
-    """A whole list, all of it as of one resource version."""
-
-    items: Items[T]
-    resource_version: str
-
-
 class KubeClient(Reviewing):
-    """A Kubernetes API behind a transport. Raises the tree of `hawser/errors.py`."""
+    """A Kubernetes API behind a transport. Raises the tree of `hawser/errors.py`.
 
-    def __init__(self, transport: Transport, *, user_agent: str = "hawser") -> None:
+    `namespaces` are those that the account may list, if it may not list all of them: a list of all namespaces then
+    means a list of each of these.
+    """
+
+    def __init__(self, transport: Transport, *, user_agent: str = "hawser", namespaces: Sequence[str] = ()) -> None:
         self._transport = transport
+        self.namespaces = tuple(namespaces)
         self._headers = {"accept": _JSON, "user-agent": user_agent}
 
     async def get(self, resource: Resource[T], name: str, namespace: str | None = None) -> T:
@@ -68,10 +55,15 @@ class KubeClient(Reviewing):
         page_size: int = 500,
     ) -> Listing[T]:
         """The whole list. A page that expired in mid-list starts it again, once; a part of a list is never returned."""
-        try:
-            return await self._list_once(resource, namespace, label_selector, field_selector, page_size)
-        except Gone:
-            return await self._list_once(resource, namespace, label_selector, field_selector, page_size)
+        everywhere = namespace is None and resource.namespaced and self.namespaces
+        items: Items[T] = []
+        for place in self.namespaces if everywhere else (namespace,):
+            try:
+                found = await self._list_once(resource, place, label_selector, field_selector, page_size)
+            except Gone:
+                found = await self._list_once(resource, place, label_selector, field_selector, page_size)
+            items += found.items
+        return Listing(items, found.resource_version)
 
     async def _list_once(
         self, resource: Resource[T], namespace: str | None, label_selector: str, field_selector: str, page_size: int

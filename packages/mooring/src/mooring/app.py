@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from hawser.client import KubeClient
 from hawser.clock import Clock, Entropy
-from hawser.reflector import Reflector
+from hawser.follower import Follower
 from mooring import __version__
 from mooring.controllers.activity import PolledActivity
 from mooring.controllers.budgets.controller import BudgetController
@@ -221,12 +221,19 @@ class Mooring:
         self.context.auditor.on_act(lambda key: listener("audit", key))
 
     @property
-    def ready(self) -> bool:
-        """Whether answers can be trusted: caches are synced."""
-        return all(reflector.synced for reflector in self.reflectors.values())
+    def unready_reasons(self) -> list[str]:
+        """Why answers cannot be trusted now: stale caches, a ledger that does not answer. Empty if they can."""
+        found = [
+            f"the cache of {name} is {'stale' if reflector.synced else 'not read yet'}: "
+            + (reflector.health.last_error or "its watch is not open")
+            for name, reflector in self.reflectors.items()
+            if not (reflector.synced and reflector.health.fresh)
+        ]
+        failure = self.leadership.ledger_failure
+        return [*found, f"the ledger does not answer: {failure}"] if failure else found
 
     @property
-    def reflectors(self) -> dict[str, Reflector[Any]]:
+    def reflectors(self) -> dict[str, Follower[Any]]:
         """Every cache, by name."""
         found = dict(self.nodes.reflectors)
         for controller in self._controllers:
@@ -234,7 +241,7 @@ class Mooring:
         return found
 
     def describe(self) -> dict[str, Any]:
-        """How each cache fares, and who leads."""
+        """The state of each cache and of the ledger, and who leads."""
         caches = {}
         for name, reflector in self.reflectors.items():
             health = reflector.health
@@ -244,7 +251,13 @@ class Mooring:
                 "lastEventAgeSeconds": health.last_event_age_seconds,
                 "error": health.last_error,
             }
-        return {"caches": caches, "leader": self.leadership.leader_id, "leading": self.leadership.leading}
+        failure = self.leadership.ledger_failure
+        return {
+            "caches": caches,
+            "ledger": {"reachable": not failure, "error": failure},
+            "leader": self.leadership.leader_id,
+            "leading": self.leadership.leading,
+        }
 
     def _expose_metrics(self) -> None:
         LEADING.set_function(lambda: float(self.leadership.leading))
@@ -264,9 +277,9 @@ def _find_home(options: ReplicaOptions) -> Home:
     return Home(options.worker_url, options.worker_ca())
 
 
-def _length(reflector: Reflector[Any]) -> float:
+def _length(reflector: Follower[Any]) -> float:
     return float(len(reflector.cache))
 
 
-def _freshness(reflector: Reflector[Any]) -> float:
+def _freshness(reflector: Follower[Any]) -> float:
     return float(reflector.health.fresh)

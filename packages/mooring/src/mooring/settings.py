@@ -1,6 +1,7 @@
 """Settings of a Mooring process. Each has an environment variable; docs/settings.md lists them all."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -8,6 +9,8 @@ from typing import Annotated, get_type_hints
 
 from mooring.model.errors import InvalidInput
 from mooring.model.submission import DEFAULT_CEILING
+
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,7 @@ class Settings:
         ""
     )
     context: Annotated[str, "Context of the kubeconfig; empty means its current one."] = ""
+    namespaces: Annotated[str, "Namespaces to watch and work in, separated by commas; empty means all."] = ""
     token: Annotated[str, "Token of the operator, who may do everything; empty makes one in the state folder."] = ""
     tokens: Annotated[str, "File of named static tokens, read again when it changes; empty: there are none."] = ""
     worker_url: Annotated[str, "URL under which workers of Poll pools reach Mooring; empty leaves it to templates."] = (
@@ -57,6 +61,15 @@ class Settings:
     keep_claims_days: Annotated[int, "Days that ended claims and their idempotency keys are kept, at least 1."] = 7
     keep_audit_days: Annotated[int, "Days that completed rows of the audit trail are kept, at least 1."] = 90
     log_level: Annotated[str, "debug, info, warning or error."] = "info"
+
+
+def read_namespaces(settings: Settings) -> tuple[str, ...]:
+    """The namespaces to work in, each once; none means all."""
+    found = tuple(dict.fromkeys(name.strip() for name in settings.namespaces.split(",") if name.strip()))
+    for name in found:
+        if not _NAMESPACE.fullmatch(name):
+            raise InvalidInput("MOORING_NAMESPACES", name, "names of namespaces, separated by commas")
+    return found
 
 
 def describe_settings() -> dict[str, str]:

@@ -13,8 +13,8 @@ import yaml
 from drydock import Cluster, ControlPlane, LocalOptions, kubernetes_nodes, local_cluster
 from hawser.clock import Entropy, SystemClock
 from hawser.resources import NAMESPACES, PODS, SECRETS
+from mooring import __version__
 from mooring.incidents.split_nodes import demo_nodes
-from mooring.kinds.installation import install_crds
 from packages.mooring.tests.acceptance.world import MOORING, clean_environment, run_command
 from packages.mooring.tests.requirements import require_helm, require_kubectl, require_kubernetes
 
@@ -79,6 +79,8 @@ async def test_the_printed_deployment_runs_on_a_split_cluster_once_the_advice_is
         await cluster.client.create(NAMESPACES, {"metadata": {"name": "mooring"}})
         secret = {"metadata": {"name": "mooring"}, "stringData": {"database": "postgresql://none", "token": "t"}}
         await cluster.client.create(SECRETS, secret, "mooring")
+        pair = {"metadata": {"name": "mooring-tls"}, "stringData": {"tls.crt": "", "tls.key": "", "ca.crt": ""}}
+        await cluster.client.create(SECRETS, pair, "mooring")
         await asyncio.to_thread(run_fix, fix, cluster.kubeconfig)
         assert all(name.startswith("work-") for name in await until_running(cluster, "mooring", 2))
 
@@ -95,7 +97,8 @@ async def test_a_node_pool_is_found_by_name_and_force_prints_what_does_not_fit(t
         assert "10/12 nodes are available" in pool.err
 
         values = await install(cluster, "--node-pool", "blast", "--values")
-        expected = {"image": "mooring:latest", "nodeSelector": {"workload": "blast"}, "tolerations": WORK}
+        image = {"repository": "mooring", "tag": __version__, "digest": ""}
+        expected = {"image": image, "nodeSelector": {"workload": "blast"}, "tolerations": WORK}
         assert yaml.safe_load(values.out) == expected
 
         wrong = await install(cluster, "--node-pool", "blats")
@@ -158,8 +161,7 @@ async def test_the_notes_of_the_chart_warn_on_a_cluster_whose_nodes_are_all_tain
     helm, chart = require_helm(), Path(__file__).resolve().parents[4] / "deploy" / "helm"
     (tmp_path / "values.yaml").write_text(yaml.safe_dump({"tolerations": tolerations}))
     async with split_cluster("sandbox", tmp_path) as cluster:
-        await install_crds(cluster.client, SystemClock())
-        command = [helm, "install", "mooring", str(chart), "--namespace", "default", "--dry-run=server", "--skip-crds"]
+        command = [helm, "install", "mooring", str(chart), "--namespace", "default", "--dry-run=server"]
         options = ["--kubeconfig", str(cluster.kubeconfig), "--values", str(tmp_path / "values.yaml")]
         done = await asyncio.to_thread(
             subprocess.run, [*command, *options], capture_output=True, text=True, check=False

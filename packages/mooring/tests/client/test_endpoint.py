@@ -10,6 +10,7 @@ from mooring.client import connection
 from mooring.client.connection import Endpoint, find_endpoint
 from mooring.client.login_file import Login, forget_login, write_login
 from mooring.kinds.manifests import manifests
+from mooring.kinds.release import Release
 from mooring.model.errors import InvalidInput, Misconfigured
 
 
@@ -34,9 +35,9 @@ def test_in_a_pod_the_default_is_the_service_that_install_creates(
     (tmp_path / "account").write_text("a service account's token")
     monkeypatch.setenv("MOORING_TOKEN", "secret")
     assert find_endpoint() == Endpoint("https://mooring.mooring.svc", "secret")
-    [service] = [body for body in manifests("image", "mooring") if body["kind"] == "Service"]
+    [service] = [body for body in manifests(Release("mooring"), "image") if body["kind"] == "Service"]
     assert (service["metadata"]["name"], service["metadata"]["namespace"]) == ("mooring", "mooring")
-    assert service["spec"]["ports"][0]["port"] == 80
+    assert service["spec"]["ports"][0]["port"] == 443
 
 
 def test_a_state_folder_and_an_explicit_address_win_over_the_service(

@@ -12,6 +12,7 @@ from hawser.resources import JOBS, PODS, ROLEBINDINGS, SERVICEACCOUNTS, Resource
 from hawser.views import PartialObject
 from mooring.controllers.services.manifests import deployment_manifest
 from mooring.kinds.marks_policy import marks_policy
+from mooring.kinds.release import Release
 from mooring.model import names
 from mooring.model.service import Service, ServiceSpec
 from mooring.planning.placement import Placed
@@ -35,7 +36,7 @@ async def policed(p: Probe) -> AsyncIterator[KubeClient]:
     subject = {"kind": "ServiceAccount", "name": "mooring", "namespace": p.namespace}
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
     await p.make(ROLEBINDINGS, "mooring", subjects=[subject], roleRef=role)
-    policy, binding = marks_policy(p.namespace)
+    policy, binding = marks_policy(Release(p.namespace))
     try:
         await p.client.create(POLICIES.raw(), policy)
         await p.client.create(BINDINGS.raw(), binding)
@@ -159,6 +160,6 @@ def test_controllers_copy_marks_of_jobs_to_pods_but_make_no_workers(cluster: Hos
 
 @pytest.mark.parametrize("namespace", ["mooring", "fleet"])
 def test_the_policy_names_the_account_of_its_installation(namespace: str) -> None:
-    policy, binding = marks_policy(namespace)
+    policy, binding = marks_policy(Release(namespace))
     assert f"system:serviceaccount:{namespace}:mooring'" in policy["spec"]["matchConditions"][0]["expression"]
     assert (policy["spec"]["failurePolicy"], binding["spec"]["validationActions"]) == ("Fail", ["Deny"])

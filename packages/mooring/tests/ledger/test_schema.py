@@ -12,7 +12,7 @@ from mooring.ledger.postgres import PostgresLedger
 from mooring.ledger.queries import load, nouns
 from mooring.model.claim import Claim, ClaimState, EndCause
 from mooring.model.errors import Misconfigured
-from packages.mooring.tests.ledger.worlds import NOW
+from packages.mooring.tests.ledger.worlds import NOW, claimed
 from packages.mooring.tests.postgres import PostgresForTests
 
 QUERIES = [(noun, name) for noun in nouns() for name in load(noun)]
@@ -39,14 +39,81 @@ async def test_replicas_that_start_together_on_an_empty_database_make_one_ledger
             await ledger.close()
 
 
-async def test_a_schema_newer_than_this_mooring_is_left_alone(postgres: PostgresForTests) -> None:
-    url, newest = postgres.empty_database(), len(known_migrations())
+def tomorrow(works_with: int) -> list[Migration]:
+    """The migrations of a later release: one more than today, which code from `works_with` on may use."""
+    version = len(known_migrations()) + 1
+    sql = (
+        f"-- A column and a table of a later release.\n-- works with: {works_with}\n\n"
+        "ALTER TABLE claims ADD COLUMN mood text NOT NULL DEFAULT 'calm'; CREATE TABLE future (id integer);"
+    )
+    return [*known_migrations(), Migration(version, f"{version:04}_future", sql)]
+
+
+async def migrate_to(url: str, migrations: list[Migration]) -> list[Migration]:
     connection = await connect(url)
-    future = Migration(newest + 1, f"{newest + 1:04}_future", "CREATE TABLE future (id integer)")
-    await migrate(connection, [*known_migrations(), future], NOW)
-    await connection.close()
+    try:
+        return await migrate(connection, migrations, NOW)
+    finally:
+        await connection.close()
+
+
+async def test_a_newer_schema_that_needs_newer_code_is_left_alone(postgres: PostgresForTests) -> None:
+    url, newest = postgres.empty_database(), len(known_migrations())
+    await migrate_to(url, tomorrow(works_with=newest + 1))
     with pytest.raises(Misconfigured, match=f"version {newest + 1}, newer than this Mooring knows \\({newest}\\)"):
         await open_at(url)
+
+
+async def test_a_step_that_does_not_say_which_code_it_works_with_needs_its_own(postgres: PostgresForTests) -> None:
+    url, newest = postgres.empty_database(), len(known_migrations())
+    silent = Migration(newest + 1, f"{newest + 1:04}_silent", "CREATE TABLE future (id integer)")
+    await migrate_to(url, [*known_migrations(), silent])
+    with pytest.raises(Misconfigured, match=f"needs code that knows version {newest + 1}"):
+        await open_at(url)
+
+
+async def test_an_older_release_starts_and_works_on_the_schema_of_the_next_one(postgres: PostgresForTests) -> None:
+    url, newest = postgres.empty_database(), len(known_migrations())
+    older = await open_at(url)
+    try:
+        upgraded = tomorrow(works_with=newest)
+        assert await migrate_to(url, upgraded) == upgraded[newest:]
+        made = await claimed(older, "during-the-upgrade")
+        restarted = await open_at(url)
+        try:
+            await claimed(restarted, "after-the-rollback")
+            assert await restarted.claims.get(made.id) == made
+            assert restarted.incarnation == older.incarnation
+        finally:
+            await restarted.close()
+    finally:
+        await older.close()
+    assert await migrate_to(url, upgraded) == [], "the newer release finds everything as it left it"
+
+
+async def test_one_version_at_a_time_is_skipped(postgres: PostgresForTests) -> None:
+    """Two releases back is too far if the second one has removed what the first still used."""
+    url, newest = postgres.empty_database(), len(known_migrations())
+    contract = Migration(newest + 2, f"{newest + 2:04}_contract", f"-- works with: {newest + 1}\n\nSELECT 1")
+    await migrate_to(url, [*tomorrow(works_with=newest), contract])
+    with pytest.raises(Misconfigured, match=f"{newest + 2:04}_contract needs code that knows version {newest + 1}"):
+        await open_at(url)
+    assert await migrate_to(url, tomorrow(works_with=newest)) == []
+
+
+async def test_the_history_of_an_earlier_release_has_no_word_about_compatibility(postgres: PostgresForTests) -> None:
+    url = postgres.empty_database()
+    await (await open_at(url)).close()
+    connection = await connect(url)
+    await connection.execute("ALTER TABLE migrations DROP COLUMN works_with, DROP COLUMN code")
+    await connection.close()
+    await (await open_at(url)).close()
+
+
+def test_every_new_step_works_with_the_release_before_it() -> None:
+    first_released = 8
+    for migration in known_migrations()[first_released:]:
+        assert migration.works_with < migration.version, f"{migration.name} says '-- works with: N' with an older N"
 
 
 async def test_a_step_that_differs_from_the_one_applied_is_refused(postgres: PostgresForTests) -> None:

@@ -3,7 +3,8 @@
 import pytest
 
 from mooring.cli.launch.placement_options import describe_options
-from mooring.kinds.manifests import LABELS, manifests
+from mooring.kinds.manifests import manifests
+from mooring.kinds.release import Release
 from mooring.model.node import Node, NodeTemplate, Taint
 from mooring.model.placement import Placement
 from mooring.planning.fit import Usage
@@ -18,12 +19,22 @@ def node(name: str, *taints: Taint, labels: dict[str, str] | None = None, **chan
     return Node(name, f"{name}-uid", labels or {}, taints, **{"allocatable": ROOM, **changes})  # type: ignore[arg-type]
 
 
+RELEASE = Release("mooring")
+
+
 def plan(*nodes: Node, templates: tuple[NodeTemplate, ...] = (), **wanted: object) -> InstallPlan:
-    deployment = next(body for body in manifests("mooring:1", "mooring") if body["kind"] == "Deployment")
+    deployment = next(body for body in manifests(RELEASE, "mooring:1") if body["kind"] == "Deployment")
     pod = deployment["spec"]["template"]["spec"]
     return plan_install(
         InstallSnapshot(
-            pod, Placement(**wanted), nodes, templates, Usage(), deployment["spec"]["replicas"], "mooring", LABELS
+            pod,
+            Placement(**wanted),
+            nodes,
+            templates,
+            Usage(),
+            deployment["spec"]["replicas"],
+            "mooring",
+            RELEASE.selector,
         )
     )
 

@@ -11,7 +11,9 @@ class Readiness(Protocol):
     """What `/readyz` needs to know."""
 
     @property
-    def ready(self) -> bool: ...
+    def unready_reasons(self) -> list[str]:
+        """Why answers cannot be trusted now; empty if they can."""
+        ...
 
     def describe(self) -> dict[str, Any]:
         """The state of each cache and of the ledger."""

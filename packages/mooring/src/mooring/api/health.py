@@ -18,11 +18,11 @@ def healthz() -> dict[str, str]:
 
 @get("/readyz", access=HEALTH, tags=["health"], summary="Readiness", sync_to_thread=False)
 def readyz(readiness: GivenReadiness) -> Response[dict[str, Any]]:
-    """200 if every cache is synced, otherwise 503 with the names of those that are not."""
+    """200 if every cache follows its watch and the ledger answers, otherwise 503 with what does not."""
     described = readiness.describe()
-    if readiness.ready:
+    if not (unready_reasons := readiness.unready_reasons):
         return Response({"status": "ok", **described})
-    raise Unavailable("caches are not synced yet", detail=described)
+    raise Unavailable(f"not ready: {'; '.join(unready_reasons)}", detail=described)
 
 
 @get(

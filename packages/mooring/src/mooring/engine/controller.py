@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
-from hawser.reflector import Reflector
+from hawser.follower import Follower
 from mooring.engine.context import Context
 from mooring.engine.informer import Informer, OnChange
 from mooring.engine.loop import NEVER, ReconcileLoop
@@ -138,7 +138,7 @@ class Controller(Generic[I, O, S, P]):
         informer.subscribe(self._on_change)
 
     @property
-    def reflectors(self) -> Mapping[str, Reflector[Any]]:
+    def reflectors(self) -> Mapping[str, Follower[Any]]:
         return self.informer.reflectors
 
     def subscribe(self, listener: OnChange) -> None:

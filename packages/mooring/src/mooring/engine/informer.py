@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from hawser.cache import Index
 from hawser.client import KubeClient
 from hawser.clock import Clock, Entropy
+from hawser.follower import Follower, MergedReflector
 from hawser.reflector import Pace, Reflector, Scope
 from hawser.resources import Resource
 from mooring.model.timeouts import Timeouts
@@ -23,26 +24,35 @@ class Informer:
         self._clock = clock
         self._entropy = entropy
         self._pace = pace
-        self._reflectors: dict[str, Reflector[Any]] = {}
+        self._reflectors: dict[str, Follower[Any]] = {}
         self._listeners: list[OnChange] = []
 
     def reflect(
         self, name: str, resource: Resource[T], *, label_selector: str = "", indexes: Mapping[str, Index[T]] = {}
-    ) -> Reflector[T]:
-        """One more cache, under this name on health pages and in metrics; before `run`."""
-        self._reflectors[name] = reflector = Reflector(
-            self._client,
-            resource,
-            clock=self._clock,
-            entropy=self._entropy,
-            pace=self._pace,
-            scope=Scope(label_selector=label_selector),
-            indexes=indexes,
-        )
-        return reflector
+    ) -> Follower[T]:
+        """One more cache, under this name on health pages and in metrics; before `run`.
+
+        It follows the namespaces that the client may list: all of them, or each one by a watch of its own.
+        """
+
+        def reflector(namespace: str | None) -> Reflector[T]:
+            return Reflector(
+                self._client,
+                resource,
+                clock=self._clock,
+                entropy=self._entropy,
+                pace=self._pace,
+                scope=Scope(namespace, label_selector=label_selector),
+                indexes=indexes,
+            )
+
+        named = self._client.namespaces if resource.namespaced else ()
+        follower: Follower[T] = MergedReflector({one: reflector(one) for one in named}) if named else reflector(None)
+        self._reflectors[name] = follower
+        return follower
 
     @property
-    def reflectors(self) -> Mapping[str, Reflector[Any]]:
+    def reflectors(self) -> Mapping[str, Follower[Any]]:
         """Its caches by name, for health pages and metrics."""
         return self._reflectors
 

@@ -63,6 +63,7 @@ class Leadership:
         self.epoch = 0
         self.leader_id = ""
         self._beaten_at = float("-inf")
+        self._failure = "no heartbeat was written yet"
         self._recorded_at = float("-inf")
         self._last_beats: dict[str, tuple[int, float]] = {}
 
@@ -71,6 +72,14 @@ class Leadership:
         """Whether this replica may act now. A process that was paused beyond its heartbeat may not."""
         alive = self._clock.monotonic() - self._beaten_at < self._timeouts.replica_dead
         return alive and self.leader_id == self.replica_id
+
+    @property
+    def ledger_failure(self) -> str:
+        """Why the ledger cannot be used: the error of the last heartbeat, or its age. Empty if it answers."""
+        age = self._clock.monotonic() - self._beaten_at
+        if not self._failure and age >= self._timeouts.replica_dead:
+            return f"the last heartbeat is {age:.0f} s old"
+        return self._failure
 
     @property
     def term(self) -> int:
@@ -84,6 +93,7 @@ class Leadership:
                 try:
                     await self.beat()
                 except Unavailable as error:
+                    self._failure = error.message
                     log.warning("heartbeat failed", error=error.message)
             await self._clock.sleep(self._timeouts.replica_heartbeat)
 
@@ -101,6 +111,7 @@ class Leadership:
             self.epoch = replica.epoch
         self._beaten_at = started
         await self._look(started)
+        self._failure = ""
 
     async def _look(self, now: float) -> None:
         replicas = await self._ledger.replicas.all()

@@ -5,11 +5,14 @@ from dataclasses import dataclass, replace
 from hawser.resources import DEPLOYMENTS, NAMESPACES, PODS, SECRETS, SERVICEACCOUNTS
 from mooring.incidents.replica import Replica
 from mooring.incidents.stage import Stage
-from mooring.kinds.manifests import LABELS, manifests
+from mooring.kinds.deployment import tls_secret
+from mooring.kinds.manifests import manifests
+from mooring.kinds.release import Release
 from mooring.model.placement import Placement
 from mooring.planning.installation import InstallSnapshot, plan_install
 
 _NAMESPACE = "mooring"
+_RELEASE = Release(_NAMESPACE)
 
 _NOT_READY = "node.kubernetes.io/not-ready"
 
@@ -37,11 +40,16 @@ async def install_own(stage: Stage, replica: Replica, *, advised: bool) -> OwnPo
     """Apply it; with `advised`, after the first advice of the look at the cluster has been followed."""
     await replica.mooring.wait_synced()
     await stage.until(lambda: _are_nodes_ready(replica), 60, "all nodes are Ready")
-    deployment = next(body for body in manifests("mooring:1", _NAMESPACE) if body["kind"] == "Deployment")
+    deployment = next(body for body in manifests(_RELEASE, "mooring:1") if body["kind"] == "Deployment")
     spec = deployment["spec"]
     nodes = tuple(replica.mooring.nodes.by_name.values())
     snapshot = InstallSnapshot(
-        spec["template"]["spec"], Placement(), nodes, replicas=spec["replicas"], namespace=_NAMESPACE, labels=LABELS
+        spec["template"]["spec"],
+        Placement(),
+        nodes,
+        replicas=spec["replicas"],
+        namespace=_NAMESPACE,
+        labels=_RELEASE.selector,
     )
     plan, own = plan_install(snapshot), OwnPods(spec["replicas"])
     if advised and not plan.fits:
@@ -53,6 +61,8 @@ async def install_own(stage: Stage, replica: Replica, *, advised: bool) -> OwnPo
     await stage.client.create(SERVICEACCOUNTS, {"metadata": {"name": "mooring"}}, _NAMESPACE)
     secret = {"metadata": {"name": "mooring"}, "stringData": {"database": "postgresql://db", "token": "t"}}
     await stage.client.create(SECRETS, secret, _NAMESPACE)
+    pair = {"metadata": {"name": tls_secret(_RELEASE)}, "stringData": {"tls.crt": "", "tls.key": "", "ca.crt": ""}}
+    await stage.client.create(SECRETS, pair, _NAMESPACE)
     await stage.client.create(DEPLOYMENTS, deployment, _NAMESPACE)
     stage.narrate("Mooring's own Deployment is applied")
     return own

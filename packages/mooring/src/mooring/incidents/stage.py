@@ -137,8 +137,14 @@ class Stage:
             self._audience.show(self.seconds, {name: read() for name, read in self.gauges.items()})
             await self.clock.sleep(self.hurried(TICK_SECONDS))
 
-    def start(self, name: str = "a", rules: Sequence[Rule] = (), fault: LedgerFault = no_fault) -> Replica:
-        """Start a control plane.
+    def start(
+        self,
+        name: str = "a",
+        rules: Sequence[Rule] = (),
+        fault: LedgerFault = no_fault,
+        namespaces: Sequence[str] = (),
+    ) -> Replica:
+        """Start a control plane, for all namespaces or for some.
 
         Its calls to the cluster are subject to the rules, those to the ledger to the fault.
         """
@@ -146,7 +152,7 @@ class Stage:
         transport = FaultyTransport(self.sandbox.transport, Plan(rules), self.clock, self.entropy, process)
         ledger = FaultyLedger(self._open_ledger(), SharedFate(process, fault))
         given = Surroundings(
-            KubeClient(transport),
+            KubeClient(transport, namespaces=namespaces),
             ledger,
             clock,
             self.entropy,

@@ -1,82 +1,71 @@
-"""Manifests of Mooring: CRDs, namespace, account, permissions, policy of marks, Deployment and Service."""
+"""Manifests of Mooring: CRDs, namespace, account, permissions, policy of marks, Deployment, budget and Service.
+
+`mooring install` prints them. The Helm chart renders the same with its default values, and a test compares the two.
+CRDs, permissions and the policy have their only source in the code: `tools/chart` writes them into the chart.
+"""
 
 from typing import Any
 
 from mooring.kinds import load_crds
 from mooring.kinds.caller_roles import caller_roles
+from mooring.kinds.deployment import deployment
 from mooring.kinds.marks_policy import marks_policy
+from mooring.kinds.release import Release
 from mooring.model.permissions import CLUSTER_RULES
 
 Body = dict[str, Any]
 
-LABELS = {"app.kubernetes.io/name": "mooring"}
+_RBAC = "rbac.authorization.k8s.io"
 
 
-def manifests(image: str, namespace: str, secret: str = "mooring", placement: Body | None = None) -> list[Body]:
+def manifests(release: Release, image: str, secret: str = "mooring", placement: Body | None = None) -> list[Body]:
     """All manifests, in the order in which they can be applied. The secret has the keys `database` and `token`.
 
     `placement` has fields of the pods: `nodeSelector`, `tolerations`, `affinity`.
     """
-    meta: Body = {"name": "mooring", "namespace": namespace, "labels": LABELS}
-    subject = {"kind": "ServiceAccount", "name": "mooring", "namespace": namespace}
-    role_ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "mooring"}
-    rbac = "rbac.authorization.k8s.io/v1"
+    meta = {"name": release.name, "namespace": release.namespace, "labels": release.labels}
+    wide = {"name": release.cluster_name, "labels": release.labels}
+    subject = {"kind": "ServiceAccount", "name": release.name, "namespace": release.namespace}
+    role_ref = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": release.cluster_name}
+    selector = {"matchLabels": release.selector}
+    ports = [{"name": "http", "port": 443, "targetPort": "http"}]
     return [
-        *load_crds(),
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}},
+        *(_labelled(crd, release) for crd in load_crds()),
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": release.namespace}},
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta},
-        {"apiVersion": rbac, "kind": "ClusterRole", "metadata": {"name": "mooring"}, "rules": list(CLUSTER_RULES)},
+        {"apiVersion": f"{_RBAC}/v1", "kind": "ClusterRole", "metadata": wide, "rules": list(CLUSTER_RULES)},
         {
-            "apiVersion": rbac,
+            "apiVersion": f"{_RBAC}/v1",
             "kind": "ClusterRoleBinding",
-            "metadata": {"name": "mooring"},
+            "metadata": wide,
             "roleRef": role_ref,
             "subjects": [subject],
         },
-        *caller_roles(),
-        *marks_policy(namespace),
-        _deployment(image, meta, secret, placement or {}),
+        *(_owned(role, release) for role in caller_roles()),
+        *marks_policy(release),
+        deployment(release, image, secret, placement or {}),
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": meta,
+            "spec": {"maxUnavailable": 1, "selector": selector},
+        },
         {
             "apiVersion": "v1",
             "kind": "Service",
             "metadata": meta,
-            "spec": {"selector": LABELS, "ports": [{"name": "http", "port": 80, "targetPort": "http"}]},
+            "spec": {"type": "ClusterIP", "selector": release.selector, "ports": ports},
         },
     ]
 
 
-def _deployment(image: str, meta: Body, secret: str, placement: Body) -> Body:
-    container: Body = {
-        "name": "mooring",
-        "image": image,
-        "args": ["serve"],
-        "ports": [{"name": "http", "containerPort": 8080}],
-        "env": [
-            {"name": "MOORING_HOST", "value": "0.0.0.0"},
-            {"name": "MOORING_STATE", "value": "/state"},
-            {"name": "MOORING_WORKER_URL", "value": f"http://{meta['name']}.{meta['namespace']}.svc"},
-            {"name": "MOORING_REPLICA", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
-            {"name": "MOORING_DATABASE", "valueFrom": {"secretKeyRef": {"name": secret, "key": "database"}}},
-            {"name": "MOORING_TOKEN", "valueFrom": {"secretKeyRef": {"name": secret, "key": "token"}}},
-        ],
-        "readinessProbe": {"httpGet": {"path": "/readyz", "port": "http"}},
-        "livenessProbe": {"httpGet": {"path": "/healthz", "port": "http"}, "periodSeconds": 10},
-        "resources": {"requests": {"cpu": "100m", "memory": "256Mi"}},
-        "volumeMounts": [{"name": "state", "mountPath": "/state"}],
-    }
-    pod: Body = {
-        "serviceAccountName": "mooring",
-        **placement,
-        "containers": [container],
-        "volumes": [{"name": "state", "emptyDir": {}}],
-    }
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": meta,
-        "spec": {
-            "replicas": 2,
-            "selector": {"matchLabels": LABELS},
-            "template": {"metadata": {"labels": LABELS}, "spec": pod},
-        },
-    }
+def _owned(role: Body, release: Release) -> Body:
+    """A role for callers, with the labels of the release beside its own."""
+    role["metadata"]["labels"] = {**release.labels, **role["metadata"].get("labels", {})}
+    return role
+
+
+def _labelled(crd: Body, release: Release) -> Body:
+    """Helm keeps a definition when the release goes, as `mooring uninstall` does: its objects would go with it."""
+    crd["metadata"] |= {"labels": release.labels, "annotations": {"helm.sh/resource-policy": "keep"}}
+    return crd

@@ -6,12 +6,11 @@ a worker is only ever created by Mooring itself.
 
 from typing import Any
 
+from mooring.kinds.release import Release
 from mooring.model import names
 
 Body = dict[str, Any]
 
-NAME = "mooring-marks"
-ACCOUNT = "mooring"
 _API = "admissionregistration.k8s.io/v1"
 _WRITES = ["CREATE", "UPDATE"]
 _POD_PARTS = ["pods", "pods/status", "pods/resize", "pods/ephemeralcontainers", "pods/binding"]
@@ -35,9 +34,14 @@ _WORKER_MARKS = (
 _MESSAGE = f"labels and annotations under {names.OWN_PREFIX} are reserved to Mooring"
 
 
-def marks_policy(namespace: str) -> list[Body]:
-    """The policy and its binding, for a Mooring in this namespace."""
-    spec: Body = {
+def policy_name(release: Release) -> str:
+    """The name of the policy and of its binding."""
+    return f"{release.cluster_name}-marks"
+
+
+def policy_spec(account: str) -> Body:
+    """The spec of the policy that leaves marks to this user."""
+    return {
         "failurePolicy": "Fail",
         "matchConstraints": {
             "resourceRules": [
@@ -46,10 +50,7 @@ def marks_policy(namespace: str) -> list[Body]:
             ]
         },
         "matchConditions": [
-            {
-                "name": "somebody-else",
-                "expression": f"request.userInfo.username != 'system:serviceaccount:{namespace}:{ACCOUNT}'",
-            }
+            {"name": "somebody-else", "expression": f"request.userInfo.username != '{account}'"},
         ],
         "variables": _variables(),
         "validations": [
@@ -59,10 +60,16 @@ def marks_policy(namespace: str) -> list[Body]:
             _validation("variables.templateAnnotations", "variables.oldTemplateAnnotations"),
         ],
     }
-    binding = {"policyName": NAME, "validationActions": ["Deny"]}
+
+
+def marks_policy(release: Release) -> list[Body]:
+    """The policy and its binding."""
+    meta = {"name": policy_name(release), "labels": release.labels}
+    binding = {"policyName": policy_name(release), "validationActions": ["Deny"]}
+    spec = policy_spec(release.account)
     return [
-        {"apiVersion": _API, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": NAME}, "spec": spec},
-        {"apiVersion": _API, "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": NAME}, "spec": binding},
+        {"apiVersion": _API, "kind": "ValidatingAdmissionPolicy", "metadata": meta, "spec": spec},
+        {"apiVersion": _API, "kind": "ValidatingAdmissionPolicyBinding", "metadata": meta, "spec": binding},
     ]
 
 

@@ -1,5 +1,6 @@
 """The permissions that Mooring's account needs. `mooring install` prints them, `mooring doctor` checks each verb."""
 
+from collections.abc import Sequence
 from typing import Any
 
 Body = dict[str, Any]
@@ -9,14 +10,30 @@ OPTIONAL = frozenset(
     {"nodepools", "nodeclaims", "namespaces", "persistentvolumes", "persistentvolumeclaims", "storageclasses"}
 )
 
+# Resources without a namespace. A Mooring that works in named namespaces only has a ClusterRole with these, and Roles
+# with the others.
+CLUSTER_SCOPED = frozenset(
+    {
+        "nodes",
+        "namespaces",
+        "persistentvolumes",
+        "storageclasses",
+        "customresourcedefinitions",
+        "nodepools",
+        "nodeclaims",
+        "tokenreviews",
+        "subjectaccessreviews",
+        "selfsubjectaccessreviews",
+    }
+)
+
 # The verbs that the control plane uses, and no others.
 CLUSTER_RULES: tuple[Body, ...] = (
     {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch", "create", "patch", "delete"]},
     {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]},
-    {"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]},
     {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"]},
     {"apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["get", "list", "watch", "create", "delete"]},
-    {"apiGroups": [""], "resources": ["events"], "verbs": ["list", "create", "patch"]},
+    {"apiGroups": [""], "resources": ["events"], "verbs": ["list", "create"]},
     {"apiGroups": [""], "resources": ["services"], "verbs": ["get", "list", "watch", "create", "patch", "delete"]},
     {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get", "list", "watch", "create", "patch"]},
     {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": ["list", "watch"]},
@@ -29,16 +46,29 @@ CLUSTER_RULES: tuple[Body, ...] = (
     {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["get", "list", "watch", "create", "delete"]},
     {"apiGroups": [""], "resources": ["resourcequotas"], "verbs": ["list"]},
     {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "create", "patch"]},
-    {"apiGroups": ["karpenter.sh"], "resources": ["nodepools", "nodeclaims"], "verbs": ["get", "list", "watch"]},
+    {"apiGroups": ["karpenter.sh"], "resources": ["nodepools", "nodeclaims"], "verbs": ["list", "watch"]},
+    {"apiGroups": ["mooring.dev"], "resources": ["workerpools"], "verbs": ["get", "list", "watch"]},
+    {"apiGroups": ["mooring.dev"], "resources": ["warmups"], "verbs": ["get", "list", "watch", "patch"]},
     {
         "apiGroups": ["mooring.dev"],
-        "resources": ["workerpools", "warmups", "submissions", "managedservices"],
+        "resources": ["submissions", "managedservices"],
         "verbs": ["get", "list", "watch", "create", "patch", "delete"],
     },
     {
         "apiGroups": ["mooring.dev"],
         "resources": ["workerpools/status", "warmups/status", "submissions/status", "managedservices/status"],
-        "verbs": ["get", "patch"],
+        "verbs": ["patch"],
+    },
+    # Needed to name an owner that waits for its dependents, where the API server checks it, as in OpenShift.
+    {
+        "apiGroups": ["mooring.dev"],
+        "resources": [
+            "workerpools/finalizers",
+            "warmups/finalizers",
+            "submissions/finalizers",
+            "managedservices/finalizers",
+        ],
+        "verbs": ["update"],
     },
     {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
     {
@@ -56,3 +86,15 @@ CLUSTER_RULES: tuple[Body, ...] = (
         "verbs": ["get"],
     },
 )
+
+
+def split_rules(rules: Sequence[Body] = CLUSTER_RULES) -> dict[str, list[Body]]:
+    """The same rules, those for resources without a namespace under `cluster`, the others under `namespaced`."""
+    split: dict[str, list[Body]] = {"cluster": [], "namespaced": []}
+    for rule in rules:
+        wide = [one for one in rule["resources"] if one in CLUSTER_SCOPED]
+        narrow = [one for one in rule["resources"] if one not in CLUSTER_SCOPED]
+        for where, resources in (("cluster", wide), ("namespaced", narrow)):
+            if resources:
+                split[where].append({**rule, "resources": resources})
+    return split

@@ -24,7 +24,7 @@ from mooring.model.certificate import CertificateState
 from mooring.model.doctor_report import Check, CheckStatus, DoctorReport
 from mooring.model.errors import MooringError
 from mooring.model.explanation import Explanation
-from mooring.model.permissions import CLUSTER_RULES, OPTIONAL
+from mooring.model.permissions import CLUSTER_RULES, CLUSTER_SCOPED, OPTIONAL
 from mooring.model.pool import Pool, SecretKey
 from mooring.planning import doctor as judge
 from mooring.planning.actions import WARM_FLOOR
@@ -155,14 +155,17 @@ class Doctor:
         return (Check("own-api", CheckStatus.FAIL, message, fix=fix),)
 
     async def _permissions(self) -> Iterable[Check]:
-        turn = asyncio.Semaphore(_REVIEWS_AT_ONCE)
+        turn, client = asyncio.Semaphore(_REVIEWS_AT_ONCE), self._examined.context.client
 
         async def ask(group: str, target: str, verb: str) -> judge.Permission:
             plural, _, subresource = target.partition("/")
             resource = Resource(group, "v1", plural, "", True, views.PartialObject)
+            places = (None,) if plural in CLUSTER_SCOPED else client.namespaces or (None,)
             async with turn:
-                answer = await self._examined.context.client.can_i(verb, resource, subresource=subresource)
-            return judge.Permission(group, target, verb, answer.allowed, target in OPTIONAL)
+                answers = [
+                    await client.can_i(verb, resource, namespace=place, subresource=subresource) for place in places
+                ]
+            return judge.Permission(group, target, verb, all(one.allowed for one in answers), target in OPTIONAL)
 
         asked = [
             ask(group, target, verb)

@@ -37,7 +37,7 @@ class ClusterView:
 async def read_cluster(kubeconfig: str = "", context: str = "") -> ClusterView:
     """The cluster of a kubeconfig, or the one that this process runs in. Raises `ClusterUnread`."""
     try:
-        target = _find_target(kubeconfig, context)
+        target = find_target(kubeconfig, context)
         async with asyncio.timeout(LOOK_SECONDS):
             connection = await connect(target, SystemClock())
             try:
@@ -50,7 +50,8 @@ async def read_cluster(kubeconfig: str = "", context: str = "") -> ClusterView:
         raise ClusterUnread(error.message, fix=error.fix) from error
 
 
-def _find_target(kubeconfig: str, context: str) -> Target:
+def find_target(kubeconfig: str, context: str) -> Target:
+    """The cluster of a kubeconfig, or the one that this process runs in."""
     if not kubeconfig and not context and runs_in_cluster():
         return in_cluster_target()
     return load_kubeconfig(kubeconfig).target(context)

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from mooring.cli.application import app
+from mooring import __version__
+from mooring.cli.application import DryRun, Yes, app
 from mooring.cli.output import Format
 
 
@@ -69,7 +70,7 @@ def serve() -> None:
 
 @app.command()
 def install(
-    image: Annotated[str, typer.Option("--image", help="Image of the control plane.")] = "mooring:latest",
+    image: Annotated[str, typer.Option("--image", help="Image of the control plane.")] = f"mooring:{__version__}",
     namespace: Annotated[str, typer.Option("--namespace", "-n", help="Namespace of the control plane.")] = "mooring",
     node_pool: Annotated[
         str, typer.Option("--node-pool", help="Node pool to run on; its label and taints are read from the cluster.")
@@ -93,6 +94,36 @@ def install(
 
     placement = PlacementOptions(node_pool, node_selector or [], toleration or [], affinity)
     guarded(lambda: run_install(InstallOptions(image, namespace, placement, context, kubeconfig, force, values)))
+
+
+@app.command()
+def uninstall(
+    crds: Annotated[
+        bool, typer.Option("--crds", help="Remove pools, warmups, submissions, services and CRDs.")
+    ] = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    keep_objects: Annotated[
+        bool, typer.Option("--keep-objects", help="Leave Mooring's own objects, as for Helm to delete them.")
+    ] = False,
+    name: Annotated[str, typer.Option("--name", help="Name of the installation.")] = "mooring",
+    namespace: Annotated[str, typer.Option("--namespace", "-n", help="Namespace of the control plane.")] = "mooring",
+    watch_namespace: Annotated[
+        list[str] | None,
+        typer.Option("--watch-namespace", help="Namespace that it worked in; default: all; repeatable."),
+    ] = None,
+    context: Annotated[str, typer.Option("--context", help="Context of your kubeconfig.")] = "",
+    kubeconfig: Annotated[str, typer.Option("--kubeconfig", help="Kubeconfig; default: as kubectl does.")] = "",
+) -> None:
+    """Stop Mooring, take protection, budgets and stamps off workers, and remove its objects; users' work goes on."""
+    from mooring.cli.failures import guarded
+    from mooring.cli.launch.uninstall import UninstallOptions, run_uninstall
+    from mooring.kinds.release import Release
+    from mooring.kinds.removal import RemovalOptions
+
+    removal = RemovalOptions(keep_objects, crds, dry_run)
+    release, places = Release(namespace, name), watch_namespace or []
+    guarded(lambda: run_uninstall(UninstallOptions(release, removal, yes, places, context, kubeconfig)))
 
 
 @app.command()

@@ -15,12 +15,14 @@ from mooring.cli.failures import fail
 from mooring.cli.launch.cluster_view import ClusterUnread, read_cluster
 from mooring.cli.launch.placement_options import PlacementOptions, describe_options, read_affinity
 from mooring.cli.output import printable
-from mooring.kinds.manifests import LABELS, Body, manifests
+from mooring.kinds.deployment import tls_secret
+from mooring.kinds.manifests import Body, manifests
+from mooring.kinds.release import Release
 from mooring.model.errors import Refused, Unavailable
 from mooring.planning.installation import InstallPlan, InstallSnapshot, plan_install
 from mooring.planning.placement import plan_placement
 
-_PLACEMENT_FIELDS = ("nodeSelector", "tolerations", "affinity")
+_PLACEMENT_FIELDS = ("nodeSelector", "tolerations")
 
 
 class Unschedulable(Refused):
@@ -57,20 +59,46 @@ def dump(bodies: list[dict[str, Any]]) -> str:
 def run_install(options: InstallOptions) -> None:
     """Manifests on stdout; on stderr what was found in the cluster, and the command to run before they are applied."""
     affinity = read_affinity(options.placement.affinity)
-    bodies = manifests(options.image, options.namespace, placement={"affinity": affinity} if affinity else {})
+    release = Release(options.namespace)
+    bodies = manifests(release, options.image, placement={"affinity": affinity} if affinity else {})
     deployment = next(body for body in bodies if body["kind"] == "Deployment")
     placed = _place(options, deployment["spec"])
     deployment["spec"]["template"]["spec"] = pod = placed
     if options.values:
         chosen = {name: pod[name] for name in _PLACEMENT_FIELDS if name in pod}
-        print(dump([{"image": options.image, **chosen}]), end="")
+        asked = {"affinity": affinity} if affinity else {}
+        print(dump([{"image": _image_values(options.image), **chosen, **asked}]), end="")
     else:
         print(dump(bodies), end="")
-    print(
-        f"first: kubectl -n {options.namespace} create secret generic mooring"
-        " --from-literal=database=postgresql://... --from-literal=token=$(openssl rand -hex 24)",
-        file=sys.stderr,
+    for line in _first_steps(release, chart=options.values):
+        print(line, file=sys.stderr)
+
+
+def _first_steps(release: Release, *, chart: bool) -> list[str]:
+    """What the pods need to start: the Secret with database and token, and without the chart a certificate."""
+    secret = f"kubectl -n {release.namespace} create secret generic"
+    first = (
+        f"first: {secret} mooring --from-literal=database=postgresql://... --from-literal=token=$(openssl rand -hex 24)"
     )
+    if chart:
+        return [first]
+    host = f"{release.name}.{release.namespace}.svc"
+    return [
+        first,
+        "and a certificate for HTTPS: openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
+        f" -days 730 -subj /CN={host} -addext subjectAltName=DNS:{host} -keyout tls.key -out tls.crt",
+        f"with: {secret} {tls_secret(release)} --type=kubernetes.io/tls --from-file=tls.crt --from-file=tls.key"
+        " --from-file=ca.crt=tls.crt",
+    ]
+
+
+def _image_values(image: str) -> dict[str, str]:
+    """The values of the chart for an image: REPOSITORY[:TAG][@DIGEST]."""
+    rest, _, digest = image.partition("@")
+    repository, colon, tag = rest.rpartition(":")
+    if not colon or "/" in tag:
+        repository, tag = rest, ""
+    return {"repository": repository, "tag": tag, "digest": digest}
 
 
 def _place(options: InstallOptions, spec: Body) -> Body:
@@ -92,7 +120,7 @@ def _place(options: InstallOptions, spec: Body) -> Body:
         usage=cluster.usage,
         replicas=spec["replicas"],
         namespace=options.namespace,
-        labels=LABELS,
+        labels=Release(options.namespace).selector,
     )
     plan = plan_install(snapshot)
     if plan.fits:

@@ -38,7 +38,7 @@ from mooring.ledger.postgres.ledger import PostgresLedger
 from mooring.model.errors import Misconfigured
 from mooring.model.timeouts import Timeouts
 from mooring.planning.destinations import parse_policy
-from mooring.settings import Settings, load_settings
+from mooring.settings import Settings, load_settings, read_namespaces
 
 
 def run_serve() -> None:
@@ -122,7 +122,7 @@ def _certificate(settings: Settings, clock: Clock) -> ServingCertificate | None:
 async def _client(stack: AsyncExitStack, settings: Settings, clock: Clock) -> KubeClient:
     connection = await connect(_target(settings), clock)
     stack.push_async_callback(connection.close)
-    return KubeClient(connection)
+    return KubeClient(connection, namespaces=read_namespaces(settings))
 
 
 def _target(settings: Settings) -> Target:

@@ -37,7 +37,7 @@ def run_mutation(mutation: Mutation, options: MutationOptions) -> None:
         would = {**mutation.before, "dryRun": True, "impact": list(mutation.impact)}
         show_one(mutation.kind, would, options.output, mutation.name, lambda: _print_impact(mutation))
         return
-    if mutation.needs_confirmation and not options.yes and _is_interactive():
+    if mutation.needs_confirmation and not options.yes and is_interactive():
         _confirm(mutation)
     after = mutation.apply()
     show_one(mutation.kind, after, options.output, mutation.name, lambda: _print_outcome(mutation, after))
@@ -54,7 +54,8 @@ def _print_impact(mutation: Mutation) -> None:
     print("dry run: nothing was changed")
 
 
-def _is_interactive() -> bool:
+def is_interactive() -> bool:
+    """Whether a question would be read and answered by a person."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 

@@ -11,12 +11,12 @@ from mooring.controllers.claims.ready_index import Place
 from mooring.engine.context import Context
 from mooring.model import names
 from mooring.model.claim import Claim
-from mooring.model.protection import PROTECTION_ANNOTATIONS, PROTECTION_LABELS
+from mooring.model.protection import PROTECTION_ANNOTATIONS, PROTECTION_LABELS, STAMP_ANNOTATIONS, STAMP_LABELS
 from mooring.model.worker import Worker
 from mooring.planning.invariants.protection import BUSY_IS_PROTECTED
 
-_LABELS = (names.OWNER, *PROTECTION_LABELS)
-_ANNOTATIONS = (names.CLAIM, names.EPOCH, names.STAMPED_AT, names.SEAL, *PROTECTION_ANNOTATIONS)
+_LABELS = (*STAMP_LABELS, *PROTECTION_LABELS)
+_ANNOTATIONS = (*STAMP_ANNOTATIONS, *PROTECTION_ANNOTATIONS)
 _NO_STAMP = {"labels": dict.fromkeys(_LABELS), "annotations": dict.fromkeys(_ANNOTATIONS)}
 _ATTEMPTS = 3
 _LOOKS = 5

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from hawser import views
 from hawser.cache import Change
-from hawser.reflector import Reflector
+from hawser.follower import Follower
 from hawser.resources import BUDGETS, DEPLOYMENTS, ENDPOINTSLICES, PODS, SERVICES, Resource
 from hawser.views.base import Object
 from mooring.controllers.services.manifests import annotations_hash
@@ -36,7 +36,7 @@ class ServiceInformer(Informer):
         self._by_key: dict[str, Service] = {}
         self._services.subscribe(self._on_service)
 
-    def _reflect_owned(self, name: str, resource: Resource[Owned]) -> Reflector[Owned]:
+    def _reflect_owned(self, name: str, resource: Resource[Owned]) -> Follower[Owned]:
         reflector = self.reflect(name, resource, label_selector=SERVICE, indexes={_BY_SERVICE: _service_of})
         reflector.subscribe(self._on_object)
         return reflector

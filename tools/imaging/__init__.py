@@ -1,0 +1,1 @@
+"""Parts of `tools/image`: wheels, root file system, SBOM and OCI archive."""

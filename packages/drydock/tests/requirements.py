@@ -6,7 +6,8 @@ from typing import NoReturn
 
 import pytest
 
-from drydock.kubernetes.binaries import Binaries, BinariesMissing, find_binaries
+from drydock.kubernetes.binaries import Binaries, find_binaries
+from drydock.kubernetes.toolchain import BinariesMissing
 
 
 def absent(name: str, message: str) -> NoReturn:

@@ -3,7 +3,7 @@
 import contextlib
 import errno
 import socket
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 
 import uvicorn
 from litestar import Litestar
@@ -54,7 +54,7 @@ class _Server(uvicorn.Server):
 class HttpHost:
     """Serves until it is cancelled or stopped."""
 
-    def __init__(self, app: Litestar, listener: socket.socket) -> None:
+    def __init__(self, app: Litestar, listeners: Sequence[socket.socket]) -> None:
         config = uvicorn.Config(
             app,
             log_config=None,
@@ -66,11 +66,11 @@ class HttpHost:
             proxy_headers=False,
         )
         self._server = _Server(config)
-        self._listener = listener
+        self._listeners = list(listeners)
 
     async def run(self) -> None:
         """Serve."""
-        await self._server.serve(sockets=[self._listener])
+        await self._server.serve(sockets=self._listeners)
 
     def stop(self) -> None:
         """Let running requests finish, for a short time."""

@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import structlog
 
@@ -85,7 +85,7 @@ def api_parts(mooring: Mooring, given: Surroundings, hub: EventHub, access: Acce
 async def run_process(
     given: Surroundings,
     access: Access,
-    listener: socket.socket,
+    listeners: Sequence[socket.socket],
     stop: asyncio.Event,
     ready: Callable[[], None],
     timeouts: Timeouts = Timeouts(),
@@ -96,7 +96,7 @@ async def run_process(
     mooring.subscribe(hub.publish)
     live = LiveViews(hub, mooring.queries)
     parts = api_parts(mooring, given, hub, access)
-    host = HttpHost(build_api(parts, build_pages(live)), listener)
+    host = HttpHost(build_api(parts, build_pages(live)), listeners)
     async with asyncio.TaskGroup() as group:
         core = [group.create_task(work) for work in (mooring.run(), hub.run(), live.run())]
         web = group.create_task(host.run())

@@ -67,7 +67,7 @@ async def serve(settings: Settings, timeouts: Timeouts) -> None:
             ),
             Adapters(minter, PolledActivity(clock, timeouts.worker_word), documents, HttpProbe()),
         )
-        await run_process(given, access, listener, stop, lambda: _print_address(address), timeouts)
+        await run_process(given, access, [listener], stop, lambda: _print_address(address), timeouts)
 
 
 async def _client(stack: AsyncExitStack, settings: Settings, clock: Clock) -> KubeClient:

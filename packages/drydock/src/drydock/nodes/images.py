@@ -67,7 +67,7 @@ def busybox_image(busybox: Path, names: tuple[str, ...] = BUSYBOX) -> Image:
 
 def pause_image(busybox: Path) -> Image:
     """What holds the namespaces of a pod."""
-    return Image((PAUSE,), {"pause": busybox}, entrypoint=("/pause", "sleep", _FOREVER_SECONDS))
+    return Image((PAUSE,), {"busybox": busybox}, entrypoint=("/busybox", "sleep", _FOREVER_SECONDS))
 
 
 def coredns_image(coredns: Path) -> Image:

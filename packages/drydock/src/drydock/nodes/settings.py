@@ -135,7 +135,6 @@ def _kubelet(identity: NodeIdentity, nodefs: str) -> dict[str, Any]:
         "failSwapOn": False,
         "enforceNodeAllocatable": [],
         "makeIPTablesUtilChains": False,
-        "localStorageCapacityIsolation": False,
         "imageGCHighThresholdPercent": 100,  # no registry could bring an image back
         "evictionHard": {"memory.available": "100Mi", "nodefs.available": nodefs},
         "evictionPressureTransitionPeriod": "5s",

@@ -112,7 +112,7 @@ async def volumes(at: Probed) -> Facts:
     script = (
         "cd /v; for f in plain/color plain/size some/deep/hue hidden/password about/labels about/notes about/name"
         ' about/cpu single/size.txt; do echo "$f $(stat -L -c %a $f) $(cat $f)"; done; ls none empty some plain;'
-        " readlink plain/color plain/..data | cut -c1-7; stat -c %a empty; touch plain/x 2>&1 | grep -o 'Read-only.*'"
+        " readlink plain/color; stat -c %a empty; touch plain/x 2>&1 | grep -o 'Read-only.*'"
     )
     container = shell(script, volumeMounts=mounts, resources={"limits": {"cpu": "2"}})
     await at.pod(
@@ -144,7 +144,7 @@ async def tokens(at: Probed) -> Facts:
         "mode": mode,
         "files": files,
         "namespace": at.plain(space),
-        "own audience": own_claims["aud"],
+        "own audience": own_claims["aud"] == [own_claims["iss"]],
         "own seconds": own_claims["exp"] - own_claims["iat"],
     }
 

@@ -76,6 +76,15 @@ async def a_pod_that_does_not_obey(at: Probed) -> Facts:
     return {"phase": phase(ended), "states": states(ended), "waited its grace": 3.5 < waited < 10}
 
 
+async def a_program_without_a_handler(at: Probed) -> Facts:
+    await at.pod("p", {"command": ["sleep", "1000"]}, metadata=FINALIZED)
+    await at.until_ready("p")
+    await at.delete("p", grace_seconds=2)
+    ended = await at.until("p", lambda pod: any("terminated" in one["state"] for one in statuses(pod)))
+    await at.release("p")
+    return states(ended)
+
+
 async def a_hook_runs_before_the_end(at: Probed) -> Facts:
     mount = {"volumeMounts": [{"name": "shared", "mountPath": "/shared"}]}
     hook = {"preStop": {"exec": {"command": ["sh", "-c", "echo hooked > /shared/hook"]}}}
@@ -130,6 +139,7 @@ PROBES: tuple[Probe, ...] = (
     a_program_that_is_not_there,
     a_pod_that_obeys,
     a_pod_that_does_not_obey,
+    a_program_without_a_handler,
     a_hook_runs_before_the_end,
     a_pod_passes_its_deadline,
     last_words,

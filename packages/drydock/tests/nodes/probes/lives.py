@@ -16,6 +16,7 @@ from packages.drydock.tests.nodes.probes.probed import (
 )
 
 SHARED = {"volumes": [{"name": "shared", "emptyDir": {}}]}
+OBEDIENT = "trap 'exit 6' TERM; while true; do sleep 0.1; done"
 MOUNT = {"volumeMounts": [{"name": "shared", "mountPath": "/shared"}]}
 
 
@@ -59,8 +60,14 @@ async def a_running_pod_looks_like_this(at: Probed) -> Facts:
         "states": states(pod),
         "qos": pod["status"].get("qosClass"),
         "addresses": [len(pod["status"].get(name, ())) for name in ("podIPs", "hostIPs")],
-        "status": sorted(pod["status"]),
+        "events": await at.events("p", "Pulled", "Created", "Started"),
     }
+
+
+async def what_the_status_repeats(at: Probed) -> Facts:
+    await at.pod("p", shell("exec sleep 1000", resources={"limits": {"cpu": "100m"}}))
+    pod = await at.until_ready("p")
+    return sorted(pod["status"]), sorted(statuses(pod)[0])
 
 
 async def a_readiness_probe_decides(at: Probed) -> Facts:
@@ -105,7 +112,7 @@ async def a_startup_probe_holds_the_others_back(at: Probed) -> Facts:
 
 async def a_startup_probe_fails(at: Probed) -> Facts:
     probe = {"exec": {"command": ["false"]}, "periodSeconds": 1, "failureThreshold": 2}
-    await at.pod("p", shell("exec sleep 1000", startupProbe=probe), restartPolicy="OnFailure")
+    await at.pod("p", shell(OBEDIENT, startupProbe=probe), restartPolicy="OnFailure")
     pod = await at.until("p", lambda pod: any(one["restartCount"] for one in statuses(pod)))
     return {"last": state(statuses(pod)[0], "lastState"), "events": await at.events("p", "Killing")}
 
@@ -156,6 +163,7 @@ PROBES: tuple[Probe, ...] = (
     containers_start_in_order,
     an_init_container_fails,
     a_running_pod_looks_like_this,
+    what_the_status_repeats,
     a_readiness_probe_decides,
     a_liveness_probe_restarts,
     a_startup_probe_holds_the_others_back,

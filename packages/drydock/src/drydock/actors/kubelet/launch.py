@@ -140,7 +140,9 @@ class PodLaunch:
         granted = await registries_of(self._sources, namespace_of(self._pod), names)
         await self._kit.runtime.pull(image, granted)
         self._image_backoffs.pop(container.name, None)
-        self._kit.tell(self._pod, "Pulled", f'Container image "{image}" already present on machine')
+        self._kit.tell(
+            self._pod, "Pulled", f'Container image "{image}" already present on machine and can be accessed by the pod'
+        )
 
     def _refuse(self, container: Container, reason: str, message: str) -> None:
         if isinstance(container.state, Terminated):

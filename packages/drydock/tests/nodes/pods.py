@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from drydock.kubernetes_fixture import RealKubernetes
+from hawser.errors import ObjectNotFound
 from hawser.resources import NODES, PODS, SERVICES
 
 Object = dict[str, Any]
@@ -39,7 +40,11 @@ class Hands:
         return self.cluster.run(lambda client: client.get(PODS.raw(), name, self.namespace))
 
     def node(self, name: str) -> Object:
-        return self.cluster.run(lambda client: client.get(NODES.raw(), name))
+        """The node; empty while there is none."""
+        try:
+            return self.cluster.run(lambda client: client.get(NODES.raw(), name))
+        except ObjectNotFound:
+            return {}
 
     def log(self, name: str) -> str:
         return self.cluster.run(lambda client: client.logs(name, self.namespace))

@@ -114,7 +114,7 @@ def test_a_replaced_node_has_another_uid_and_machine_id(nodes: RealKubernetes) -
     nodes.inject("replace", NODE)
 
     def replaced(node: dict[str, Any]) -> bool:
-        other: bool = node["metadata"]["uid"] != old["metadata"]["uid"]
+        other = bool(node) and node["metadata"]["uid"] != old["metadata"]["uid"]
         return other and condition(node, "Ready") == "True"
 
     new = hands.until(lambda: hands.node(NODE), replaced, "replaced")

@@ -71,7 +71,7 @@ def build_project(project: GoProject, fix: str, say: Say) -> None:
     _write_module(go, project, workspace)
     clock = SystemClock()
     for name in missing:
-        say(f"building {name} v{project.version}")
+        say(f"building {name} of {project.name} v{project.version}")
         started = clock.monotonic()
         partial = project.folder / f"{name}.partial"
         flags = " ".join(["-s", "-w", *(f"-X {key}={value}" for key, value in project.stamps.items())])

@@ -17,8 +17,8 @@ NODE_FAULTS: dict[str, tuple[OnNode, str]] = {
     "start-kubelet": (RealNode.start_kubelet, "start it again"),
     "kill-containerd": (RealNode.kill_containerd, "kill containerd; containers go on"),
     "start-containerd": (RealNode.start_containerd, "start it again"),
-    "fill-disk": (lambda node: node.set_disk_pressure(True), "report too little free space: pods are evicted"),
-    "free-disk": (lambda node: node.set_disk_pressure(False), "report enough free space again"),
+    "fill-disk": (RealNode.fill_disk, "leave less free space than the kubelet wants: pods are evicted"),
+    "free-disk": (RealNode.free_disk, "free the space again"),
     "reboot": (RealNode.reboot, "cut the power and boot: containers end, the boot id is new"),
 }
 OTHER_FAULTS = {

@@ -3,6 +3,7 @@
 A node is a process namespace: ending its first process is a power cut, and starting it again is a boot.
 """
 
+import asyncio
 import contextlib
 import json
 import os
@@ -27,6 +28,9 @@ _STOP_SECONDS = 5.0
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _PRODUCT_ID = "/sys/class/dmi/id/product_uuid"
 _LOG_LINES = 12
+_FILL = "var/filled"
+_MARGIN_BYTES = 256 * 1024 * 1024
+_TAKE_UP_SECONDS = 3.0
 
 
 class NodeFailed(NodesUnavailable):
@@ -58,7 +62,7 @@ class RealNode:
         self._kit = kit
         self._supervisor: Supervisor | None = None
         self._processes: dict[str, Process] = {}
-        self._disk_pressure = False
+        self._wanted_bytes = 0  # free on the disk
         self.boot_id = ""
 
     # -- power
@@ -117,7 +121,7 @@ class RealNode:
         return self._identity.cgroup
 
     async def start_kubelet(self) -> None:
-        settings.write_kubelet_config(self.root, self._identity, disk_pressure=self._disk_pressure)
+        settings.write_kubelet_config(self.root, self._identity, self._wanted_bytes)
         await self._start("kubelet", settings.kubelet_command(self._identity))
 
     async def stop_kubelet(self) -> None:
@@ -168,11 +172,31 @@ class RealNode:
     async def plug_cable(self) -> None:
         await self._kit.switch.set_cable(self._identity.number, plugged=True)
 
-    async def set_disk_pressure(self, wanted: bool) -> None:
-        """The kubelet finds less free space than it wants, until it is set back."""
-        self._disk_pressure = wanted
+    async def fill_disk(self) -> None:
+        """A file takes the space that the kubelet wants to be free: it reports DiskPressure and evicts pods.
+
+        The disk is a folder of this machine's. So the kubelet first wants nearly as much as is free there now.
+        """
+        self._wanted_bytes = _free_bytes(self.root) - _MARGIN_BYTES
         await self.stop_kubelet()
         await self.start_kubelet()
+        await self._until_kubelet_answers()
+        while _free_bytes(self.root) > self._wanted_bytes - _MARGIN_BYTES:
+            await asyncio.to_thread(_grow, self.root / _FILL, _MARGIN_BYTES)
+
+    async def free_disk(self) -> None:
+        (self.root / _FILL).unlink(missing_ok=True)
+        self._wanted_bytes = 0
+        await self.stop_kubelet()
+        await self.start_kubelet()
+
+    async def _until_kubelet_answers(self) -> None:
+        """Until it has taken up its pods: under pressure it would refuse those that it already runs."""
+        deadline = self._kit.clock.monotonic() + _START_SECONDS
+        while await self._run(["busybox", "wget", "-qO-", "http://127.0.0.1:10248/healthz"], "healthz"):
+            self._check("kubelet", deadline)
+            await self._kit.clock.sleep(_POLL_SECONDS)
+        await self._kit.clock.sleep(_TAKE_UP_SECONDS)
 
     # -- inside
 
@@ -232,6 +256,17 @@ class RealNode:
     def _tail(self, name: str) -> str:
         log = self.root / f"var/log/{name}.log"
         return "\n".join(log.read_text(errors="replace").splitlines()[-_LOG_LINES:]) if log.exists() else ""
+
+
+def _free_bytes(folder: Path) -> int:
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize
+
+
+def _grow(file: Path, more_bytes: int) -> None:
+    with file.open("ab") as opened:
+        size = os.fstat(opened.fileno()).st_size
+        os.posix_fallocate(opened.fileno(), size, more_bytes)
 
 
 def _stamp(archive: Path) -> str:

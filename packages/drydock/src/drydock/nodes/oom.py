@@ -10,13 +10,14 @@ from hawser.clock import SystemClock
 
 _HEADROOM_BYTES = 16 * 1024 * 1024
 _WORST_SCORE = "1000"
-# Joins the group and takes memory until the kernel ends somebody there. The victim has the worse score, so not itself.
+# Joins the group and takes memory until the kernel ends somebody there. A file in memory counts for the group and not
+# for the process that writes it, so the victim, with the worst score, is chosen first.
 _HOG = """
-import sys
+import os, sys
 open(sys.argv[1], "w").write("0")
-taken = []
+taken = os.memfd_create("taken")
 while True:
-    taken.append(bytearray(1 << 20))
+    os.write(taken, bytes(1 << 16))
 """
 
 

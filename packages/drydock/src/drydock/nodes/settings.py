@@ -22,7 +22,7 @@ PROXY_CONFIG = "/etc/kubernetes/kube-proxy.yaml"
 CONTAINERD_CONFIG = "/etc/containerd/config.toml"
 _PROXY_KUBECONFIG = "/etc/kubernetes/kube-proxy.kubeconfig"
 _PKI = "/etc/kubernetes/pki"
-_MORE_THAN_ANY_DISK = "1Ei"
+_FREE_SPACE = "nodefs.available"
 
 # The kubelet sets these for the whole machine unless it finds them set: it finds these files instead.
 KERNEL_SETTINGS = {
@@ -82,13 +82,16 @@ def write_cluster_files(root: Path, identity: NodeIdentity, membership: Membersh
     _copy(shown.key, root, f"{_PKI}/kubelet.key")
     _write_kubeconfig(root, KUBELET_KUBECONFIG, membership, client)
     _write_kubeconfig(root, _PROXY_KUBECONFIG, membership, proxy)
-    write_kubelet_config(root, identity, disk_pressure=False)
+    write_kubelet_config(root, identity)
     (root / PROXY_CONFIG.lstrip("/")).write_text(yaml.safe_dump(_proxy(identity)))
 
 
-def write_kubelet_config(root: Path, identity: NodeIdentity, *, disk_pressure: bool) -> None:
-    """The kubelet's settings. Under disk pressure it wants more free space than any disk has."""
-    config = _kubelet(identity, nodefs=_MORE_THAN_ANY_DISK if disk_pressure else "200Mi")
+def write_kubelet_config(root: Path, identity: NodeIdentity, wanted_bytes: int = 0) -> None:
+    """The kubelet's settings. It evicts pods when less than `wanted_bytes` are free on its disk."""
+    config = _kubelet(identity)
+    if wanted_bytes:  # a soft threshold: a hard one would be set aside for the node
+        config["evictionSoft"] = {_FREE_SPACE: str(wanted_bytes)}
+        config["evictionSoftGracePeriod"] = {_FREE_SPACE: "1s"}
     (root / KUBELET_CONFIG.lstrip("/")).write_text(yaml.safe_dump(config))
 
 
@@ -111,7 +114,7 @@ def containerd_command() -> list[str]:
     return ["env", "-u", "DRYDOCK_PROCESS", "containerd", f"--config={CONTAINERD_CONFIG}"]
 
 
-def _kubelet(identity: NodeIdentity, nodefs: str) -> dict[str, Any]:
+def _kubelet(identity: NodeIdentity) -> dict[str, Any]:
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
@@ -136,7 +139,7 @@ def _kubelet(identity: NodeIdentity, nodefs: str) -> dict[str, Any]:
         "enforceNodeAllocatable": [],
         "makeIPTablesUtilChains": False,
         "imageGCHighThresholdPercent": 100,  # no registry could bring an image back
-        "evictionHard": {"memory.available": "100Mi", "nodefs.available": nodefs},
+        "evictionHard": {"memory.available": "100Mi", _FREE_SPACE: "200Mi"},
         "evictionPressureTransitionPeriod": "5s",
         "nodeLeaseDurationSeconds": 20,
         "oomScoreAdj": _lowest_oom_score(),

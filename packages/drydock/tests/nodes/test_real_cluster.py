@@ -29,7 +29,7 @@ def test_a_pod_finds_a_service_by_name_and_reaches_a_pod_of_another_node(nodes: 
     hands.create(pod("web", server, node="node-2", container={"readinessProbe": {"tcpSocket": {"port": 8080}}}))
     hands.serve("web", 8080)
     hands.until_ready("web")
-    asking = "until wget -qO- -T 2 http://web:8080; do sleep 0.3; done"
+    asking = "until timeout 3 wget -qO- http://web:8080; do sleep 0.3; done"
     for node in ("node-1", "node-2"):
         hands.create(pod(f"ask-{node}", asking, node=node, restartPolicy="Never"))
     for node in ("node-1", "node-2"):
@@ -39,14 +39,14 @@ def test_a_pod_finds_a_service_by_name_and_reaches_a_pod_of_another_node(nodes: 
 
 def test_a_pod_reaches_the_api_server_by_its_service(nodes: RealKubernetes) -> None:
     hands = Hands(nodes)
-    hands.create(pod("ask", "nc -z -w 5 kubernetes.default 443 && echo reached", restartPolicy="Never"))
+    hands.create(pod("ask", "nc -w 5 kubernetes.default 443 < /dev/null && echo reached", restartPolicy="Never"))
     hands.until_over("ask")
     assert hands.log("ask") == "reached\n"
 
 
 def test_names_outside_of_the_cluster_do_not_exist_and_no_packet_leaves(nodes: RealKubernetes) -> None:
     hands = Hands(nodes)
-    script = "nslookup example.com; echo code $?; wget -T 2 -qO- http://192.0.2.1 2>&1; echo code $?"
+    script = "nslookup example.com; wget -qO- http://192.0.2.1; nc -w 2 192.0.2.1 80 < /dev/null; true"
     hands.create(pod("ask", script, restartPolicy="Never"))
     hands.until_over("ask")
     log = hands.log("ask")
@@ -85,7 +85,7 @@ def test_an_image_is_loaded_on_every_node(nodes: RealKubernetes, tmp_path: Path)
 def test_a_memory_limit_is_enforced(nodes: RealKubernetes) -> None:
     hands = Hands(nodes)
     resources = {"resources": {"limits": {"memory": "24Mi"}}}
-    script = "echo begin; tail -c 100m /dev/zero; sleep 60"
+    script = "echo begin; exec tail -c 100m /dev/zero"
     hands.create(pod("greedy", script, restartPolicy="Never", container=resources))
     over = hands.until_over("greedy")
     ended = over["status"]["containerStatuses"][0]["state"]["terminated"]

@@ -17,6 +17,11 @@ def restarts(found: dict[str, Any]) -> int:
     return sum(one["restartCount"] for one in found["status"].get("containerStatuses") or ())
 
 
+def is_unreachable(node: dict[str, Any]) -> bool:
+    taints = {(taint["key"], taint["effect"]) for taint in node["spec"].get("taints") or ()}
+    return ("node.kubernetes.io/unreachable", "NoExecute") in taints
+
+
 def started(found: dict[str, Any]) -> str:
     return str(found["status"]["containerStatuses"][0]["state"]["running"]["startedAt"])
 
@@ -27,9 +32,8 @@ def test_a_pulled_cable_makes_a_node_unreachable_and_the_pod_goes_on(nodes: Real
     before = started(hands.until_ready("p"))
     nodes.inject("pull-cable", NODE)
     try:
-        lost = hands.until_node(NODE, "Ready", "Unknown")
-        taints = {(taint["key"], taint["effect"]) for taint in lost["spec"].get("taints") or ()}
-        assert ("node.kubernetes.io/unreachable", "NoSchedule") in taints
+        hands.until_node(NODE, "Ready", "Unknown")
+        hands.until(lambda: hands.node(NODE), is_unreachable, "tainted")
     finally:
         nodes.inject("plug-cable", NODE)
     hands.until_node(NODE, "Ready", "True")

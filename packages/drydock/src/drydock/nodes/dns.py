@@ -22,7 +22,7 @@ _MANAGER = "drydock"
 _ROLE = "system:coredns"
 # Names outside of the cluster do not exist: no packet leaves this machine.
 _COREFILE = f"""\
-.:53 {{
+{CLUSTER_DOMAIN}:53 in-addr.arpa:53 ip6.arpa:53 {{
     errors
     health {{
         lameduck 1s
@@ -30,13 +30,15 @@ _COREFILE = f"""\
     ready
     kubernetes {CLUSTER_DOMAIN} in-addr.arpa ip6.arpa {{
         pods insecure
-        fallthrough in-addr.arpa ip6.arpa
         ttl 5
     }}
-    template ANY ANY . {{
+    cache 5
+}}
+.:53 {{
+    errors
+    template ANY ANY {{
         rcode NXDOMAIN
     }}
-    cache 5
 }}
 """
 

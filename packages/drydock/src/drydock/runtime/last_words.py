@@ -27,8 +27,17 @@ def target_of(spec: dict[str, Any]) -> str:
     return str(spec.get("terminationMessagePath") or DEFAULT_PATH)
 
 
-def compute_message(spec: dict[str, Any], written: bytes, exit_code: int, log: Sequence[LogLine]) -> str:
-    """The message of a run that ended with this code."""
-    if not written and exit_code != 0 and spec.get("terminationMessagePolicy") == "FallbackToLogsOnError":
-        return render(log[-_LOG_LINES:], timestamps=False)[-_LOG_LIMIT_BYTES:].decode("utf-8", "replace")
-    return written[:_LIMIT_BYTES].decode("utf-8", "replace")
+def read_words(file: Path) -> str:
+    """What the container wrote, as much as a status holds."""
+    with file.open("rb") as opened:
+        return opened.read(_LIMIT_BYTES).decode("utf-8", "replace")
+
+
+def wants_log(spec: dict[str, Any], written: str, exit_code: int) -> bool:
+    """Whether the end of the log takes the place of a message that was not written."""
+    return not written and exit_code != 0 and spec.get("terminationMessagePolicy") == "FallbackToLogsOnError"
+
+
+def log_end(log: Sequence[LogLine]) -> str:
+    """The last lines, as many as a status holds."""
+    return render(log[-_LOG_LINES:], timestamps=False)[-_LOG_LIMIT_BYTES:].decode("utf-8", "replace")

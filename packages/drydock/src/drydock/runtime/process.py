@@ -25,7 +25,7 @@ from drydock.runtime.contract import (
 )
 from drydock.runtime.execution import ProcessExecution, StandardStreams
 from drydock.runtime.images import check_image, command_line
-from drydock.runtime.last_words import compute_message, make_file, target_of
+from drydock.runtime.last_words import log_end, make_file, read_words, target_of, wants_log
 from drydock.runtime.logs import read_lines, render
 from drydock.runtime.probes import FIELDS, ProbeTarget, watch_container
 from drydock.streaming.remote_command import CommandFailed, CommandOptions
@@ -128,10 +128,12 @@ class ProcessHandle:
 
     def _last_words(self, exit_code: int) -> str:
         try:
-            written = self._words.read_bytes()
-        except FileNotFoundError:  # the pod is gone, and its folder with it
+            written = read_words(self._words)
+        except OSError:  # the pod is gone, and its folder with it
             return ""
-        return compute_message(self._run.spec, written, exit_code, read_lines(self._command.log, 0)[0])
+        if wants_log(self._run.spec, written, exit_code):
+            return log_end(read_lines(self._command.log, 0)[0])
+        return written
 
 
 class ProcessRuntime:

@@ -30,7 +30,7 @@ def request_token(cluster: Cluster, call: Call) -> Response:
     _check(spec, seconds)
     audiences = spec.get("audiences") or [ISSUER]
     bound = spec.get("boundObjectRef")
-    # A token that every pod gets is good for longer than the kubelet is told: for programs that do not read it again.
+    # The token that every pod gets stays valid after the time that the kubelet renews it: some programs read it once.
     extended = bool(bound) and audiences == [ISSUER] and seconds == _POD_SECONDS
     good_for = _EXTENDED_SECONDS if extended else seconds
     token = cluster.signer.issue(account, audiences, good_for, _bound_pod(cluster, call, bound)).token

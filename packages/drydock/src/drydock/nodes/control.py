@@ -33,9 +33,9 @@ async def serving_control(folder: Path, cluster: RealCluster) -> AsyncIterator[N
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError):
-            told = await _perform(cluster, json.loads(await reader.readline()))
-            writer.write(json.dumps(told).encode() + b"\n")
-            await writer.drain()
+            if line := await reader.readline():
+                writer.write(json.dumps(await _perform(cluster, json.loads(line))).encode() + b"\n")
+                await writer.drain()
         writer.close()
 
     with _short_path(folder) as path:

@@ -217,17 +217,21 @@ class RealNode:
             "facts": {**settings.KERNEL_SETTINGS, **facts},
         }
 
-    async def _start(self, name: str, argv: list[str]) -> Process:
-        assert self._supervisor is not None, f"{self.name} is off"
-        command = Command(argv, Path(f"/var/log/{name}.log"), settings.environment(), captured=False)
-        self._processes[name] = await self._supervisor.start(command, name)
-        return self._processes[name]
+    async def _start(self, name: str, argv: list[str]) -> None:
+        """Start a program that goes on, unless it runs."""
+        running = self._processes.get(name)
+        if running is None or running.exit_code is not None:
+            self._processes[name] = await self._spawn(name, argv)
 
     async def _run(self, argv: list[str], name: str) -> int:
-        process = await self._start(name, argv)
-        code = await process.wait()
-        del self._processes[name]
-        return code
+        """The exit code of a program that ends."""
+        return await (await self._spawn(name, argv)).wait()
+
+    async def _spawn(self, name: str, argv: list[str]) -> Process:
+        if self._supervisor is None:
+            raise NodeFailed(f"{self.name} is off", fix="wait until it has booted")
+        command = Command(argv, Path(f"/var/log/{name}.log"), settings.environment(), captured=False)
+        return await self._supervisor.start(command, name)
 
     async def _stop(self, name: str, number: signal.Signals) -> None:
         process = self._processes.pop(name, None)

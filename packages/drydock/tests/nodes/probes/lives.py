@@ -134,7 +134,7 @@ async def a_crashing_container_is_held_back(at: Probed) -> Facts:
         "first": at.plain(str(state(statuses(first)[0]))),
         "second": at.plain(str(state(statuses(second)[0]))),
         "last": state(statuses(first)[0], "lastState"),
-        "waited about ten seconds": 7 < second_at - first_at < 35,
+        "waited ten seconds or more": second_at - first_at > 7,  # from when it was seen, which is later
         "conditions": conditions(first),
         "events": await at.events("p", "BackOff"),
     }

@@ -10,7 +10,7 @@ CORES := $(shell getconf _NPROCESSORS_ONLN)
 # Tests start hundreds of Python processes: each uses the bytecode that the first one wrote.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup up test test-fast check kubernetes helm wheels image bench lock clean
+.PHONY: setup up test test-fast check kubernetes nodes helm wheels image bench lock clean
 
 setup: $(STAMP)
 
@@ -40,10 +40,13 @@ test: setup
 	$(BIN)/pytest -n $(shell expr 3 \* $(CORES)) --durations=25
 
 test-fast: setup
-	$(BIN)/pytest -n $(CORES) -m "not (realtime or kubernetes or browser or slow)" --durations=25
+	$(BIN)/pytest -n $(CORES) -m "not (realtime or kubernetes or nodes or browser or slow)" --durations=25
 
 kubernetes: setup
 	$(BIN)/drydock build
+
+nodes: setup
+	$(BIN)/drydock build --nodes
 
 helm: setup
 	@tools/helm

@@ -27,6 +27,8 @@ class Group:
 
 
 GROUPS = (
+    Group("drydock/tests/nodes/test_real", "real nodes"),
+    Group("mooring/tests/nodes/", "real nodes"),
     Group("mooring/tests/soak/", _BY_FUNCTION),
     Group("mooring/tests/examples/", _BY_FILE),
     Group("mooring/tests/acceptance/test_traffic", _BY_FILE),

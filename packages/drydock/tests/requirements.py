@@ -6,7 +6,10 @@ from typing import NoReturn
 
 import pytest
 
-from drydock.kubernetes.binaries import Binaries, BinariesMissing, find_binaries
+from drydock.kubernetes.binaries import Binaries, find_binaries
+from drydock.kubernetes.toolchain import BinariesMissing
+from drydock.nodes.machine import NodesUnavailable, check_machine
+from drydock.nodes.programs import find_node_programs
 
 
 def absent(name: str, message: str) -> NoReturn:
@@ -22,6 +25,16 @@ def require_kubernetes() -> Binaries:
         return find_binaries()
     except BinariesMissing as missing:
         absent("kubernetes", str(missing))
+
+
+def require_nodes() -> None:
+    """What real nodes need: the machine, its programs, and those that are built."""
+    try:
+        check_machine()
+        find_binaries()
+        find_node_programs()
+    except (NodesUnavailable, BinariesMissing) as missing:
+        absent("nodes", str(missing))
 
 
 def require_kubectl() -> str:

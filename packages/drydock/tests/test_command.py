@@ -15,7 +15,7 @@ from hawser.clock import Entropy, SystemClock
 from hawser.connection import connect
 from hawser.kubeconfig import load_kubeconfig
 from hawser.resources import DEPLOYMENTS, NODES, PODS
-from packages.drydock.tests.requirements import require_kubernetes
+from packages.drydock.tests.requirements import require_kubernetes, require_nodes
 from packages.drydock.tests.test_cluster import available, deployment, restarted_once, until
 
 pytestmark = pytest.mark.realtime
@@ -124,6 +124,31 @@ def test_build_prints_the_programs_that_are_there(capsys: pytest.CaptureFixture[
     assert main(["build"]) == 0
     names = [Path(line).name for line in capsys.readouterr().out.splitlines()]
     assert names == ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd"]
+
+
+@pytest.mark.nodes
+def test_build_prints_the_programs_of_real_nodes_too(capsys: pytest.CaptureFixture[str]) -> None:
+    require_nodes()
+    assert main(["build", "--nodes"]) == 0
+    names = [Path(line).name for line in capsys.readouterr().out.splitlines()]
+    assert names[4:] == ["kubelet", "kube-proxy", "containerd", "containerd-shim-runc-v2", "ctr", "coredns"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["fault", "reboot", "node-1"],
+            "error: no cluster of real nodes runs in {state} (fix: start one with drydock nodes",
+        ),
+        (["load", "image.tar"], "error: no cluster of real nodes runs in {state}"),
+    ],
+)
+def test_a_fault_without_a_cluster_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert main([*arguments, "--state", str(tmp_path)]) == 1
+    assert message.format(state=tmp_path) in capsys.readouterr().err
 
 
 def test_build_without_a_toolchain_says_what_to_do(

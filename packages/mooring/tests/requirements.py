@@ -3,9 +3,17 @@
 import shutil
 
 from drydock.kubernetes.binaries import cache_folder
-from packages.drydock.tests.requirements import absent, require_kubectl, require_kubernetes
+from packages.drydock.tests.requirements import absent, require_kubectl, require_kubernetes, require_nodes
 
-__all__ = ["absent", "require_blast", "require_chromium", "require_helm", "require_kubectl", "require_kubernetes"]
+__all__ = [
+    "absent",
+    "require_blast",
+    "require_chromium",
+    "require_helm",
+    "require_kubectl",
+    "require_kubernetes",
+    "require_nodes",
+]
 
 
 def require_chromium() -> str:

@@ -32,11 +32,19 @@ if TYPE_CHECKING:
     from drydock.kubeconfig_file import ClusterAccess as ClusterAccess
     from drydock.kubeconfig_file import write_kubeconfig as write_kubeconfig
     from drydock.kubernetes.binaries import Binaries as Binaries
-    from drydock.kubernetes.binaries import BinariesMissing as BinariesMissing
     from drydock.kubernetes.binaries import find_binaries as find_binaries
     from drydock.kubernetes.components import PlaneOptions as PlaneOptions
     from drydock.kubernetes.launcher import ControlPlane as ControlPlane
+    from drydock.kubernetes.toolchain import BinariesMissing as BinariesMissing
     from drydock.kubernetes_fixture import Kubernetes as Kubernetes
+    from drydock.nodes.cluster import RealCluster as RealCluster
+    from drydock.nodes.cluster import RealOptions as RealOptions
+    from drydock.nodes.faults import inject as inject
+    from drydock.nodes.launcher import real_cluster as real_cluster
+    from drydock.nodes.machine import NodesUnavailable as NodesUnavailable
+    from drydock.nodes.machine import check_machine as check_machine
+    from drydock.nodes.node import RealNode as RealNode
+    from drydock.nodes.programs import find_node_programs as find_node_programs
     from drydock.runtime.contract import ContainerRun as ContainerRun
     from drydock.runtime.script import SCRIPT_ANNOTATION as SCRIPT_ANNOTATION
     from drydock.runtime.script import Script as Script
@@ -65,10 +73,17 @@ _NAMES = {
     ),
     "drydock.foreground": ("run_local_cluster",),
     "drydock.kubeconfig_file": ("ClusterAccess", "write_kubeconfig"),
-    "drydock.kubernetes.binaries": ("Binaries", "BinariesMissing", "find_binaries"),
+    "drydock.kubernetes.binaries": ("Binaries", "find_binaries"),
     "drydock.kubernetes.components": ("PlaneOptions",),
     "drydock.kubernetes.launcher": ("ControlPlane",),
+    "drydock.kubernetes.toolchain": ("BinariesMissing",),
     "drydock.kubernetes_fixture": ("Kubernetes",),
+    "drydock.nodes.cluster": ("RealCluster", "RealOptions"),
+    "drydock.nodes.faults": ("inject",),
+    "drydock.nodes.launcher": ("real_cluster",),
+    "drydock.nodes.machine": ("NodesUnavailable", "check_machine"),
+    "drydock.nodes.node": ("RealNode",),
+    "drydock.nodes.programs": ("find_node_programs",),
     "drydock.runtime.contract": ("ContainerRun",),
     "drydock.runtime.script": ("SCRIPT_ANNOTATION", "Script", "Scripts", "scripts_from"),
     "drydock.state_lock": ("state_folder",),

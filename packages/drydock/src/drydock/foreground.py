@@ -12,6 +12,8 @@ from drydock.certificates import write_private
 from drydock.cluster import Cluster, LocalOptions, kubernetes_nodes, local_cluster
 from drydock.kubernetes.components import PlaneOptions
 from drydock.kubernetes.launcher import ControlPlane
+from drydock.nodes.cluster import RealCluster, RealOptions
+from drydock.nodes.launcher import real_cluster
 from drydock.state_lock import state_folder
 from hawser.clock import Entropy, SystemClock
 
@@ -26,7 +28,12 @@ def run_kubernetes(state: Path, options: LocalOptions) -> None:
     asyncio.run(_run(_kubernetes(state, options), state / "kubeconfig"))
 
 
-async def _run(starting: AbstractAsyncContextManager[Cluster], kubeconfig: Path) -> None:
+def run_nodes(state: Path, options: RealOptions) -> None:
+    """A real control plane with real nodes."""
+    asyncio.run(_run(_nodes(state, options), state / "kubeconfig"))
+
+
+async def _run(starting: AbstractAsyncContextManager[Cluster | RealCluster], kubeconfig: Path) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -34,6 +41,14 @@ async def _run(starting: AbstractAsyncContextManager[Cluster], kubeconfig: Path)
         print(f"ready: {cluster.url}  kubectl --kubeconfig {kubeconfig} get nodes", flush=True)
         await stop.wait()
         print("stopping", file=sys.stderr)
+
+
+@contextlib.asynccontextmanager
+async def _nodes(state: Path, options: RealOptions) -> AsyncIterator[RealCluster]:
+    print(f"starting the Kubernetes control plane and {options.nodes} nodes", file=sys.stderr, flush=True)
+    async with real_cluster(state, SystemClock(), Entropy(), options) as cluster:
+        write_private(state / "kubeconfig", cluster.kubeconfig.read_bytes())
+        yield cluster
 
 
 @contextlib.asynccontextmanager

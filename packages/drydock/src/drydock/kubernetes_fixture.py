@@ -13,6 +13,9 @@ from drydock.certificates import write_private
 from drydock.cluster import Cluster, LocalOptions, kubernetes_nodes, local_cluster
 from drydock.hosting import Host, hosted
 from drydock.kubernetes.launcher import ControlPlane
+from drydock.nodes.cluster import RealCluster, RealOptions
+from drydock.nodes.faults import inject
+from drydock.nodes.launcher import real_cluster
 from hawser.client import KubeClient
 from hawser.clock import Entropy, SystemClock
 from hawser.connection import connect
@@ -21,6 +24,7 @@ from hawser.kubeconfig import load_kubeconfig
 from hawser.resources import NAMESPACES, SERVICEACCOUNTS
 
 T = TypeVar("T")
+K = TypeVar("K", bound="Kubernetes")
 
 _ACCOUNT_SECONDS = 30.0
 _POLL_SECONDS = 0.02
@@ -36,7 +40,7 @@ class Kubernetes:
     token: str
     namespace: str
     kubeconfig: Path  # its context has this namespace
-    host: Host[Cluster]
+    host: Host[Cluster] | Host[RealCluster]
 
     @property
     def environment(self) -> dict[str, str]:
@@ -61,6 +65,34 @@ class Kubernetes:
         return self.host.run(working(), _WORK_SECONDS)
 
 
+@dataclass(frozen=True, slots=True)
+class RealKubernetes(Kubernetes):
+    """A cluster of real nodes as one test sees it."""
+
+    host: Host[RealCluster]
+
+    @property
+    def nodes(self) -> list[str]:
+        """Names of the nodes."""
+        return list(self.host.value.nodes)
+
+    def inject(self, fault: str, target: str) -> None:
+        """Make a fault happen to a node or container; `drydock fault --help` lists them."""
+        self.host.run(inject(self.host.value, fault, target), _WORK_SECONDS)
+
+    def load_images(self, archive: Path) -> None:
+        """Import a docker or OCI archive on every node."""
+        self.host.run(self.host.value.load_images(archive), _WORK_SECONDS)
+
+
+@contextmanager
+def running_nodes(folder: Path, options: RealOptions) -> Iterator[RealKubernetes]:
+    """A real control plane with real nodes."""
+    with hosted(lambda: real_cluster(folder, SystemClock(), Entropy(), options), "drydock") as host:
+        cluster = host.value
+        yield RealKubernetes(cluster.url, cluster.token, "default", cluster.kubeconfig, host)
+
+
 @contextmanager
 def running_cluster(real: bool, folder: Path, options: LocalOptions) -> Iterator[Kubernetes]:
     """The embedded cluster on a loopback port, or a real control plane with nodes of ours."""
@@ -72,7 +104,7 @@ def running_cluster(real: bool, folder: Path, options: LocalOptions) -> Iterator
 
 
 @contextmanager
-def share(cluster: Kubernetes, folder: Path, name: str) -> Iterator[Kubernetes]:
+def share(cluster: K, folder: Path, name: str) -> Iterator[K]:
     """A new namespace, ready for pods. Its deletion at the end is not waited for."""
     namespace = namespace_name(name)
     cluster.run(lambda client: _make_namespace(client, namespace))

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from drydock.kubernetes.binaries import Binaries, BinariesMissing, find_binaries
+from drydock.kubernetes.binaries import Binaries, find_binaries
 from drydock.kubernetes.components import PlaneOptions
 from drydock.kubernetes.launcher import ControlPlane, ControlPlaneFailed
+from drydock.kubernetes.toolchain import BinariesMissing
 from hawser.client import KubeClient
 from hawser.clock import Entropy, SystemClock
 from hawser.connection import connect

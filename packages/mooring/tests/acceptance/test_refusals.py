@@ -80,7 +80,7 @@ def test_a_second_up_on_the_same_state_leaves_the_first_alone(request: pytest.Fi
 
 def test_an_unknown_cluster(tmp_path: Path):
     lines = check(Refusal(("--cluster", "minikube"), "minikube", code=2), tmp_path / "state")
-    assert "sandbox or kubernetes" in lines[1]
+    assert "one of sandbox, kubernetes, nodes" in lines[1]
 
 
 def test_a_database_that_does_not_answer(tmp_path: Path):

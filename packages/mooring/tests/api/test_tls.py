@@ -64,7 +64,7 @@ async def served(folder: Path, tls: bool = True) -> AsyncIterator[Served]:
         certificate = ServingCertificate(TlsFiles(*AUTHORITY.issue().write(folder)), SystemClock())
     with bind("127.0.0.1", 0) as listener:
         app = Litestar([hello], before_send=[secure_headers], openapi_config=None, logging_config=None)
-        host = HttpHost(app, listener, certificate.context if certificate else None)
+        host = HttpHost(app, [listener], certificate.context if certificate else None)
         running = asyncio.create_task(host.run())
         try:
             yield Served(listener, folder, certificate)

@@ -212,7 +212,7 @@ class Dock:
             parts = api_parts(self.mooring, clock, hub, access, Limits(self.limits, clock))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LitestarDeprecationWarning)  # of how routes name their parameters
-                host = HttpHost(build_api(parts), self.listener)
+                host = HttpHost(build_api(parts), [self.listener])
             running = [group.create_task(work) for work in (self.mooring.run(), hub.run(), host.run())]
             await self.mooring.wait_synced()
             self._ready.set()

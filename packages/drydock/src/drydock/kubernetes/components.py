@@ -7,6 +7,7 @@ from drydock.certificates import Authority, KeyPair
 from drydock.kubernetes.binaries import Binaries
 
 SERVICE_RANGE = "10.0.0.0/16"
+LOOPBACK = "127.0.0.1"
 ISSUER = "https://kubernetes.default.svc.cluster.local"
 
 
@@ -20,11 +21,17 @@ class PlaneOptions:
     client_qps: int = 300  # of the controller manager and the scheduler; their own 20 and 50 are for large clusters
     start_deadline_seconds: float = 90.0
     context: str = "drydock"  # the name in the kubeconfig
+    address: str = LOOPBACK  # of the API server; nodes on machines of their own cannot reach loopback
+
+    @property
+    def reachable(self) -> bool:
+        """Whether others than processes of this machine can connect."""
+        return self.address != LOOPBACK
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Where the programs listen, all on 127.0.0.1."""
+    """Where the programs listen: etcd on 127.0.0.1, the API server on its address."""
 
     apiserver: int
     etcd: int
@@ -46,9 +53,10 @@ class Credentials:
     service_accounts: KeyPair
 
 
-def issue_credentials(authority: Authority) -> Credentials:
+def issue_credentials(authority: Authority, address: str) -> Credentials:
     """Everything the programs show each other."""
-    loopback = ["localhost", "127.0.0.1"]
+    loopback = ["localhost", LOOPBACK]
+    shown = "apiserver" if address == LOOPBACK else f"apiserver-{address}"
     service_names = [
         "kubernetes",
         "kubernetes.default",
@@ -57,7 +65,7 @@ def issue_credentials(authority: Authority) -> Credentials:
     ]
     return Credentials(
         authority=authority.pair,
-        apiserver=authority.serving("apiserver", [*loopback, *service_names, "10.0.0.1"]),
+        apiserver=authority.serving(shown, [*loopback, *service_names, "10.0.0.1", address]),
         etcd=authority.serving("etcd", loopback),
         etcd_client=authority.client("etcd-client", "kube-apiserver"),
         kubelet_server=authority.serving("kubelet", loopback),
@@ -93,11 +101,11 @@ def etcd_command(binaries: Binaries, ports: Ports, credentials: Credentials, dat
 def apiserver_command(
     binaries: Binaries, ports: Ports, credentials: Credentials, tokens: Path, options: PlaneOptions
 ) -> list[str]:
-    """kube-apiserver with RBAC, default admission and the kubelet's logs reachable on loopback."""
+    """kube-apiserver with RBAC and default admission; the kubelets are reached by their address."""
     return [
         str(binaries.apiserver),
-        "--bind-address=127.0.0.1",
-        "--advertise-address=127.0.0.1",
+        f"--bind-address={options.address}",
+        f"--advertise-address={options.address}",
         f"--secure-port={ports.apiserver}",
         f"--tls-cert-file={credentials.apiserver.certificate}",
         f"--tls-private-key-file={credentials.apiserver.key}",
@@ -107,13 +115,11 @@ def apiserver_command(
         f"--etcd-certfile={credentials.etcd_client.certificate}",
         f"--etcd-keyfile={credentials.etcd_client.key}",
         f"--token-auth-file={tokens}",
-        "--authorization-mode=RBAC",
+        *_surroundings(options),
         f"--service-account-issuer={ISSUER}",
         f"--service-account-key-file={credentials.service_accounts.certificate}",
         f"--service-account-signing-key-file={credentials.service_accounts.key}",
         f"--service-cluster-ip-range={SERVICE_RANGE}",
-        # The service `kubernetes` cannot point at 127.0.0.1: endpoints on loopback are refused.
-        "--endpoint-reconciler-type=none",
         "--allow-privileged",
         f"--event-ttl={options.event_ttl_seconds}s",
         f"--kubelet-certificate-authority={credentials.authority.certificate}",
@@ -122,6 +128,13 @@ def apiserver_command(
         "--kubelet-preferred-address-types=InternalIP,Hostname",
         "--profiling=false",
     ]
+
+
+def _surroundings(options: PlaneOptions) -> list[str]:
+    if options.reachable:
+        return ["--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction"]
+    # The service `kubernetes` cannot point at 127.0.0.1: endpoints on loopback are refused.
+    return ["--authorization-mode=RBAC", "--endpoint-reconciler-type=none"]
 
 
 def controller_manager_command(

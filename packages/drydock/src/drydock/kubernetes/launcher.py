@@ -22,7 +22,7 @@ from drydock.certificates import Authority, KeyPair, write_private
 from drydock.kubeconfig_file import ClusterAccess, write_kubeconfig
 from drydock.kubernetes import components
 from drydock.kubernetes.binaries import Binaries, find_binaries
-from drydock.kubernetes.components import Credentials, PlaneOptions, Ports
+from drydock.kubernetes.components import LOOPBACK, Credentials, PlaneOptions, Ports
 from drydock.processes.supervisor import Command, Process, Supervisor
 from hawser.clock import Clock, Entropy
 from hawser.errors import HawserError
@@ -101,7 +101,7 @@ class _Launch:
         self._options = options
         self._logs = folder / "logs"
         self._logs.mkdir(exist_ok=True)
-        self._credentials = components.issue_credentials(Authority(folder / "pki", clock.now()))
+        self._credentials = components.issue_credentials(Authority(folder / "pki", clock.now()), options.address)
         self._tokens = folder / "pki" / "tokens.csv"
         self._token = _kept_token(self._tokens, entropy)
         self._processes: dict[str, Process] = {}
@@ -111,7 +111,7 @@ class _Launch:
         await self._await_kept_port()
         for attempt in range(1, _BIND_ATTEMPTS + 1):
             try:
-                return await self._run_once(_choose_ports(self._folder, self._options.port))
+                return await self._run_once(_choose_ports(self._folder, self._options))
             except _PortTaken:
                 await self.stop()
                 if self._options.port or attempt == _BIND_ATTEMPTS:
@@ -121,12 +121,12 @@ class _Launch:
     async def _await_kept_port(self) -> None:
         """A connection of somebody may hold it for a moment; kubeconfigs that were handed out are worth the wait."""
         kept, until = _kept_ports(self._folder).get("apiserver", 0), self._clock.monotonic() + _KEPT_PORT_SECONDS
-        while not _is_free(kept) and self._clock.monotonic() < until:
+        while not _is_free(self._options.address, kept) and self._clock.monotonic() < until:
             await self._clock.sleep(0.1)
 
     async def _run_once(self, ports: Ports) -> ControlPlane:
         credentials, binaries, options = self._credentials, self._binaries, self._options
-        url = f"https://127.0.0.1:{ports.apiserver}"
+        url = f"https://{options.address}:{ports.apiserver}"
         await self._spawn("etcd", components.etcd_command(binaries, ports, credentials, self._folder / "etcd"))
         apiserver = components.apiserver_command(binaries, ports, credentials, self._tokens, options)
         await self._spawn("kube-apiserver", apiserver)
@@ -230,13 +230,13 @@ def _kept_token(path: Path, entropy: Entropy) -> str:
     return token
 
 
-def _choose_ports(folder: Path, wanted: int) -> Ports:
+def _choose_ports(folder: Path, options: PlaneOptions) -> Ports:
     """The ports of the last start where they are free, so that a kubeconfig that was handed out stays true."""
     file, kept = folder / _PORTS, _kept_ports(folder)
-    if wanted:
-        kept["apiserver"] = wanted
-    sockets = [_bound(kept.get("apiserver", 0), required=bool(wanted))]
-    sockets += [_bound(kept.get(name, 0), required=False) for name in ("etcd", "etcd_peer")]
+    if options.port:
+        kept["apiserver"] = options.port
+    sockets = [_bound(options.address, kept.get("apiserver", 0), required=bool(options.port))]
+    sockets += [_bound(LOOPBACK, kept.get(name, 0), required=False) for name in ("etcd", "etcd_peer")]
     ports = Ports(*(held.getsockname()[1] for held in sockets))
     for held in sockets:
         held.close()
@@ -250,26 +250,26 @@ def _kept_ports(folder: Path) -> dict[str, int]:
     return kept
 
 
-def _is_free(port: int) -> bool:
+def _is_free(address: str, port: int) -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", port))
+            probe.bind((address, port))
         except OSError:
             return False
     return True
 
 
-def _bound(port: int, *, required: bool) -> socket.socket:
+def _bound(address: str, port: int, *, required: bool) -> socket.socket:
     held = socket.socket()
     held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        held.bind(("127.0.0.1", port))
+        held.bind((address, port))
     except OSError as error:
         if required:
             held.close()
             raise ControlPlaneFailed(f"port {port} is taken: {error.strerror}", fix="choose another port") from error
-        held.bind(("127.0.0.1", 0))
+        held.bind((address, 0))
     return held
 
 

@@ -25,7 +25,8 @@ from drydock.processes.leftovers import VARIABLE, end_leftovers
 from hawser.errors import HawserError
 
 _SOURCE_ROOT = str(Path(__file__).parents[2])
-_BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from drydock.processes.program import main; main()"
+_BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from {} import main; main()"
+PROGRAM = "drydock.processes.program"
 _LINE_LIMIT_BYTES = 1 << 20
 
 
@@ -94,11 +95,14 @@ class Process:
 class Supervisor:
     """`async with Supervisor(mark) as supervisor:`; leaving the block kills everything it started.
 
-    The mark names the owner: whatever an earlier owner of that name left running is ended first.
+    The mark names the owner: whatever an earlier owner of that name left running is ended first. `program` is a module
+    with a program that speaks the same protocol, and `argument` is for it.
     """
 
-    def __init__(self, mark: str) -> None:
+    def __init__(self, mark: str, program: str = PROGRAM, argument: str = "") -> None:
         self._mark = mark
+        self._boot = _BOOT.format(program)
+        self._argument = argument
         self._started: dict[str, asyncio.Future[Process]] = {}
         self._processes: dict[str, Process] = {}
         self._count = 0
@@ -116,9 +120,10 @@ class Supervisor:
         self._program = await asyncio.create_subprocess_exec(
             sys.executable,
             "-ISc",
-            _BOOT,
+            self._boot,
             _SOURCE_ROOT,
             str(theirs.fileno()),
+            self._argument,
             pass_fds=(theirs.fileno(),),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -128,7 +133,12 @@ class Supervisor:
         theirs.close()
         assert self._program.stdout and self._program.stdin
         self._output, self._input = self._program.stdout, self._program.stdin
-        self.mounts = bool(json.loads(await self._output.readline())["mounts"])
+        greeting = await self._output.readline()
+        if not greeting:
+            raise StartFailed(
+                f"the program of the supervisor ended with code {await self._program.wait()} at its start"
+            )
+        self.mounts = bool(json.loads(greeting)["mounts"])
         self._reader = asyncio.create_task(self._read(), name="supervisor events")
 
     async def __aexit__(

@@ -25,6 +25,7 @@ from drydock.runtime.contract import (
 )
 from drydock.runtime.execution import ProcessExecution, StandardStreams
 from drydock.runtime.images import check_image, command_line
+from drydock.runtime.last_words import log_end, make_file, read_words, target_of, wants_log
 from drydock.runtime.logs import read_lines, render
 from drydock.runtime.probes import FIELDS, ProbeTarget, watch_container
 from drydock.streaming.remote_command import CommandFailed, CommandOptions
@@ -39,9 +40,10 @@ class ProcessHandle:
     """A container that runs."""
 
     def __init__(
-        self, run: ContainerRun, process: Process, command: Command, supervisor: Supervisor, clock: Clock
+        self, run: ContainerRun, process: Process, command: Command, supervisor: Supervisor, clock: Clock, words: Path
     ) -> None:
         self._run = run
+        self._words = words
         self._process = process
         self._command = command
         self._supervisor = supervisor
@@ -120,7 +122,18 @@ class ProcessHandle:
             self._probing.cancel()
         for execution in self._opened:
             execution.kill()
-        listener.exited(Exit(code) if code >= 0 else Exit(128 - code, -code))
+        signal_number = max(0, -code)
+        exit_code = 128 + signal_number if signal_number else code
+        listener.exited(Exit(exit_code, signal_number, message=self._last_words(exit_code)))
+
+    def _last_words(self, exit_code: int) -> str:
+        try:
+            written = read_words(self._words)
+        except OSError:  # the pod is gone, and its folder with it
+            return ""
+        if wants_log(self._run.spec, written, exit_code):
+            return log_end(read_lines(self._command.log, 0)[0])
+        return written
 
 
 class ProcessRuntime:
@@ -164,12 +177,13 @@ class ProcessRuntime:
             (folder / name).mkdir(parents=True, exist_ok=True)
         (folder / f"{run.attempt - 2}.log").unlink(missing_ok=True)
         (folder / f"{run.attempt - 2}.log.1").unlink(missing_ok=True)
-        command = self._command(run, folder)
+        words = make_file(folder, run.attempt)
+        command = self._command(run, folder, words)
         try:
             process = await self._supervisor.start(command, f"{run.place.name}-{run.container}")
         except StartFailed as failure:
             raise StartRefused("StartError", start_error(failure, command.argv[0])) from failure
-        handle = ProcessHandle(run, process, command, self._supervisor, self._clock)
+        handle = ProcessHandle(run, process, command, self._supervisor, self._clock, words)
         handle.listen(listener)
         return handle
 
@@ -197,13 +211,14 @@ class ProcessRuntime:
     def _container_folder(self, place: PodPlace, container: str) -> Path:
         return self.pod_folder(place) / "containers" / container
 
-    def _command(self, run: ContainerRun, folder: Path) -> Command:
+    def _command(self, run: ContainerRun, folder: Path, words: Path) -> Command:
         argv = command_line(run.image, run.command, run.arguments, self._path)
         if not argv:
             told = f'no command given, and no program on this machine is called as the image "{run.image}"'
             raise StartRefused("StartError", told)
         environment = dict(run.environment)
         mounts = [(str(mount.source), mount.target, mount.read_only) for mount in run.mounts]
+        mounts.append((str(words), target_of(run.spec), False))
         if not self.real_mounts:
             _link_mounts(folder / "root", mounts)
             environment |= dict.fromkeys(_MOUNTS, json.dumps({target: source for source, target, _ in mounts}))

@@ -4,7 +4,7 @@ import contextlib
 import errno
 import socket
 import ssl
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 
 import uvicorn
 from litestar import Litestar
@@ -66,7 +66,7 @@ class _Server(uvicorn.Server):
 class HttpHost:
     """Serves until it is cancelled or stopped; HTTPS, if there is a context."""
 
-    def __init__(self, app: Litestar, listener: socket.socket, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, app: Litestar, listeners: Sequence[socket.socket], tls: ssl.SSLContext | None = None) -> None:
         config = uvicorn.Config(
             app,
             log_config=None,
@@ -80,11 +80,11 @@ class HttpHost:
             ssl_context_factory=(lambda _, __: tls) if tls is not None else None,
         )
         self._server = _Server(config)
-        self._listener = listener
+        self._listeners = list(listeners)
 
     async def run(self) -> None:
         """Serve."""
-        await self._server.serve(sockets=[self._listener])
+        await self._server.serve(sockets=self._listeners)
 
     def stop(self) -> None:
         """Let running requests finish, for a short time."""

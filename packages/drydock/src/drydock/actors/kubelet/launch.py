@@ -1,12 +1,14 @@
 """Getting a container to run: volumes, environment, image, start; each failure in the words of Kubernetes."""
 
 import asyncio
+import signal
 from collections.abc import Callable
 
 from drydock.actors.kubelet.backoff import Backoff
 from drydock.actors.kubelet.container import CREATING, Container, Terminated, Waiting
 from drydock.actors.kubelet.environment import ConfigFailed, PodFields, build_environment, expand_all
 from drydock.actors.kubelet.held_pod import HeldPod
+from drydock.actors.kubelet.hooks import run_hook
 from drydock.actors.kubelet.kit import Kit
 from drydock.actors.kubelet.machine import Machine
 from drydock.actors.kubelet.run import Run
@@ -14,7 +16,7 @@ from drydock.actors.kubelet.sources import LiveSources, registries_of
 from drydock.actors.kubelet.tokens import PodTokens
 from drydock.actors.kubelet.volumes import MountFailed, PodVolumes
 from drydock.actors.machinery.objects import Object, name_of, namespace_of, spec_of
-from drydock.runtime.contract import ContainerRun, ImageFailed, PodPlace, StartRefused
+from drydock.runtime.contract import ContainerRun, Handle, ImageFailed, PodPlace, StartRefused
 from hawser.errors import KubeError
 
 _CONFIG_RETRY_SECONDS = 10.0
@@ -22,6 +24,8 @@ _API_RETRY_SECONDS = 1.0
 _MOUNT_RETRY_SECONDS = (0.5, 122.0)
 _REFRESH_SECONDS = 60.0
 _START_ERROR_CODE = 128
+_HOOK_SECONDS = 86400.0
+_DEFAULT_GRACE_SECONDS = 30
 
 
 class PodLaunch:
@@ -75,9 +79,22 @@ class PodLaunch:
         else:
             self._kit.tell(self._pod, "Created", "Container created")
             self._kit.tell(self._pod, "Started", "Container started")
-            run.begin(handle)
+            await self._begin(container, run, handle)
             return run
         return None
+
+    async def _begin(self, container: Container, run: Run, handle: Handle) -> None:
+        """A container counts as running when its hook has ended; one whose hook failed is ended again."""
+        try:
+            hooked = await run_hook("postStart", container.spec, handle, self._kit.clock, _HOOK_SECONDS)
+        except asyncio.CancelledError:
+            handle.signal(signal.SIGKILL)
+            raise
+        run.begin(handle)
+        if not hooked:
+            self._kit.warn(self._pod, "FailedPostStartHook", "PostStartHook failed")
+            grace = spec_of(self._pod).get("terminationGracePeriodSeconds", _DEFAULT_GRACE_SECONDS)
+            run.stop(float(grace), "FailedPostStartHook")
 
     async def keep_volumes_fresh(self) -> None:
         """Write again what has changed, tokens near their end included, until cancelled."""
@@ -123,7 +140,9 @@ class PodLaunch:
         granted = await registries_of(self._sources, namespace_of(self._pod), names)
         await self._kit.runtime.pull(image, granted)
         self._image_backoffs.pop(container.name, None)
-        self._kit.tell(self._pod, "Pulled", f'Container image "{image}" already present on machine')
+        self._kit.tell(
+            self._pod, "Pulled", f'Container image "{image}" already present on machine and can be accessed by the pod'
+        )
 
     def _refuse(self, container: Container, reason: str, message: str) -> None:
         if isinstance(container.state, Terminated):

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Callable
 
 from drydock.actors.kubelet.container import Container, Role, Running, Terminated
+from drydock.actors.kubelet.hooks import run_hook
 from drydock.actors.kubelet.kit import Kit
 from drydock.actors.machinery.objects import Object
 from drydock.runtime.contract import Exit, Handle, ProbeKind
@@ -121,7 +122,9 @@ class Run:
         if grace_seconds > 0:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout_at(self._deadline) as self._patience:
-                    await self._run_hook(self._handle, grace_seconds)
+                    spec, clock = self._container.spec, self._kit.clock
+                    if not await run_hook("preStop", spec, self._handle, clock, grace_seconds):
+                        self._kit.warn(self._pod, "FailedPreStopHook", "PreStopHook failed")
         self._handle.signal(signal.SIGTERM)
         self._deadline = max(self._deadline, _now() + MINIMUM_GRACE_SECONDS)
         try:
@@ -129,15 +132,6 @@ class Run:
                 await self._ended.wait()
         except TimeoutError:
             self._handle.signal(signal.SIGKILL)
-
-    async def _run_hook(self, handle: Handle, grace_seconds: float) -> None:
-        match (self._container.spec.get("lifecycle") or {}).get("preStop"):
-            case {"sleep": {"seconds": seconds}}:
-                await self._kit.clock.sleep(float(seconds))
-            case {"exec": {"command": command}}:
-                outcome = await handle.execute(command, grace_seconds)
-                if not outcome.ok:
-                    self._kit.warn(self._pod, "FailedPreStopHook", "PreStopHook failed")
 
     def _record_end(self, exit: Exit) -> None:
         container = self._container

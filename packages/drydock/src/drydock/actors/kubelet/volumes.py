@@ -19,6 +19,7 @@ from drydock.runtime.contract import Mount
 from hawser.errors import HawserError, KubeError
 
 _DEFAULT_MODE = 0o644
+_EMPTY_MODE = 0o777
 _REFRESHED = ("configMap", "secret", "projected", "downwardAPI")
 
 
@@ -70,13 +71,15 @@ class PodVolumes:
             return []
         found = []
         for entry in container.get("volumeMounts") or ():
-            source = self._source(self._volumes[entry["name"]])
+            volume = self._volumes[entry["name"]]
+            source = self._source(volume)
             inside = entry.get("subPath") or expand(entry.get("subPathExpr") or "", environment)
             if inside:
                 source = _below(source, inside)
                 if not source.exists():
                     source.mkdir(parents=True)
-            found.append(Mount(source, entry["mountPath"], bool(entry.get("readOnly"))))
+            read_only = bool(entry.get("readOnly")) or any(kind in volume for kind in _REFRESHED)
+            found.append(Mount(source, entry["mountPath"], read_only))
         return found
 
     def _source(self, volume: Object) -> Path:
@@ -90,6 +93,7 @@ class PodVolumes:
             case {"emptyDir": _}:
                 if self._folder is not None:
                     self._source(volume).mkdir(parents=True, exist_ok=True)
+                    self._source(volume).chmod(_EMPTY_MODE)
             case {"hostPath": host}:
                 if self._folder is not None:
                     self._prepare_host_path(self._source(volume), host)

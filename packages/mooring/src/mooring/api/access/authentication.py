@@ -8,7 +8,7 @@ import hmac
 from dataclasses import dataclass
 
 from mooring.api.access.kubernetes_tokens import KubernetesTokens
-from mooring.api.access.origin import Connection, is_reading, names_this_machine, refuse_foreign_origin
+from mooring.api.access.origin import Connection, comes_from_this_machine, is_reading, refuse_foreign_origin
 from mooring.api.access.sessions import COOKIE, PageSessions, no_session
 from mooring.api.access.static_tokens import StaticTokens, hash_token
 from mooring.model.errors import Forbidden, Unauthorized
@@ -52,7 +52,7 @@ class Authentication:
                 refuse_foreign_origin(request)
                 return identity
         if self.open_pages and reading and not request.scope["path"].startswith("/v1/"):
-            if names_this_machine(request):
+            if comes_from_this_machine(request):
                 return LOCAL_READER
             raise Forbidden("pages are open on this machine only", fix="open them at 127.0.0.1, or log in at /login")
         raise no_session() if session_id else Unauthorized("no bearer token was sent", fix=_HOW)

@@ -10,6 +10,7 @@ from mooring.model.errors import Forbidden
 Connection = ASGIConnection[Any, Any, Any, Any]
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
+_FOREIGN = re.compile(r"(?!127\.|::1$)[0-9a-f.:]+(%.*)?")  # an address that is not a loopback one
 _OWN_HOST = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:[0-9]+)?")
 
 
@@ -33,6 +34,10 @@ def refuse_foreign_origin(request: Connection) -> None:
         )
 
 
-def names_this_machine(request: Connection) -> bool:
-    """Whether the Host header names this machine, and not a name that somebody else controls."""
-    return _OWN_HOST.fullmatch(request.headers.get("host", "")) is not None
+def comes_from_this_machine(request: Connection) -> bool:
+    """Whether the client is on this machine, and the Host header is not a name that somebody else controls.
+
+    Containers of `mooring up --cluster nodes` reach the same server by another address, and can send any Host header.
+    """
+    named = _OWN_HOST.fullmatch(request.headers.get("host", "")) is not None
+    return named and (request.client is None or not _FOREIGN.fullmatch(request.client.host))

@@ -16,14 +16,17 @@ def up(
     state: Annotated[Path, typer.Option("--state", help="Folder for all data that is kept.")] = Path(".state"),
     kube_port: Annotated[int, typer.Option("--kube-port", min=0, max=65535, help="Port of the embedded cluster.")] = 0,
     demo: Annotated[
-        bool | None, typer.Option("--demo/--no-demo", help="Start the demo fleet; default: not with --context.")
+        bool | None,
+        typer.Option("--demo/--no-demo", help="Start the demo fleet; default: not with --context or real nodes."),
     ] = None,
     traffic: Annotated[
         bool, typer.Option("--traffic/--no-traffic", help="Claim workers of two demo pools now and then.")
     ] = True,
     cluster: Annotated[
-        str, typer.Option("--cluster", help="sandbox, or kubernetes for the real control plane.")
+        str,
+        typer.Option("--cluster", help="sandbox, kubernetes for the real control plane, or nodes for real nodes too."),
     ] = "sandbox",
+    nodes: Annotated[int, typer.Option("--nodes", min=1, max=100, help="Number of real nodes.")] = 3,
     context: Annotated[str, typer.Option("--context", help="Use an existing cluster of your kubeconfig.")] = "",
     database: Annotated[str, typer.Option("--database", help="PostgreSQL URL instead of the embedded server.")] = "",
 ) -> None:
@@ -34,9 +37,10 @@ def up(
     with extra_for("up", "embedded"):
         from mooring.cli.launch.up import UpOptions, run_up
 
-    with_demo = not context if demo is None else demo
+    with_demo = not context and cluster != "nodes" if demo is None else demo
     with_traffic = traffic and with_demo and not context
-    guarded(lambda: run_up(UpOptions(port, state, kube_port, with_demo, with_traffic, cluster, context, database)))
+    options = UpOptions(port, state, kube_port, with_demo, with_traffic, cluster, context, database, nodes)
+    guarded(lambda: run_up(options))
 
 
 @app.command()

@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -98,9 +98,9 @@ def api_parts(mooring: Mooring, clock: Clock, hub: EventHub, access: AccessContr
 
 @dataclass(frozen=True, slots=True)
 class Entrance:
-    """Where callers come in: a bound socket, who may enter, the certificate of HTTPS, and limits."""
+    """Where callers come in: bound sockets, who may enter, the certificate of HTTPS, and limits."""
 
-    listener: socket.socket
+    listeners: Sequence[socket.socket]
     access: AccessOptions
     certificate: ServingCertificate | None = None
     limits: LimitOptions = field(default_factory=LimitOptions)
@@ -122,7 +122,7 @@ async def run_process(
     parts = api_parts(mooring, given.clock, hub, access, Limits(entrance.limits, given.clock))
     certificate = entrance.certificate
     api = build_api(parts, build_pages(live))
-    host = HttpHost(api, entrance.listener, certificate.context if certificate else None)
+    host = HttpHost(api, entrance.listeners, certificate.context if certificate else None)
     async with asyncio.TaskGroup() as group:
         core = [group.create_task(work) for work in (mooring.run(), hub.run(), live.run())]
         if certificate is not None:

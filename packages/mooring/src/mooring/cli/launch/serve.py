@@ -93,7 +93,7 @@ async def serve(settings: Settings, timeouts: Timeouts) -> None:
                 HttpOwnApi(settings.worker_url or address),
             ),
         )
-        entrance = Entrance(listener, access, certificate, _limits(settings))
+        entrance = Entrance([listener], access, certificate, _limits(settings))
         await run_process(given, entrance, stop, lambda: _print_address(address), timeouts)
 
 

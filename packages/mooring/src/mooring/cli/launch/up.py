@@ -8,7 +8,17 @@ from pathlib import Path
 
 import uvloop
 
-from drydock import ControlPlane, LocalOptions, PlaneOptions, kubernetes_nodes, local_cluster, plain_nodes, state_folder
+from drydock import (
+    ControlPlane,
+    LocalOptions,
+    PlaneOptions,
+    RealOptions,
+    kubernetes_nodes,
+    local_cluster,
+    plain_nodes,
+    real_cluster,
+    state_folder,
+)
 from hawser.client import KubeClient
 from hawser.clock import Clock, Entropy, SystemClock
 from hawser.connection import Target, connect
@@ -44,8 +54,7 @@ from mooring.planning.destinations import THIS_MACHINE
 from mooring.settings import load_settings
 
 HOST = "127.0.0.1"
-
-
+CLUSTERS = ("sandbox", "kubernetes", "nodes")
 CONTEXT = "mooring"  # the name of the cluster in the kubeconfig that is written
 
 
@@ -61,12 +70,21 @@ class UpOptions:
     cluster: str
     context: str
     database: str
+    nodes: int  # real ones, of the cluster `nodes`
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """A cluster, and the address at which its workers reach this machine; empty where they cannot."""
+
+    client: KubeClient
+    host: str = HOST
 
 
 def run_up(options: UpOptions) -> None:
     """Run until Ctrl-C."""
-    if options.cluster not in ("sandbox", "kubernetes"):
-        raise InvalidInput("--cluster", options.cluster, "sandbox or kubernetes")
+    if options.cluster not in CLUSTERS:
+        raise InvalidInput("--cluster", options.cluster, f"one of {', '.join(CLUSTERS)}")
     configure_logs("warning")
     uvloop.run(_up(options))
 
@@ -84,7 +102,10 @@ async def _up(options: UpOptions) -> None:
         token = load_token(state, "", entropy)
         url = f"http://{HOST}:{listener.getsockname()[1]}"
         ledger = await _open_ledger(stack, options, state, clock, entropy)
-        client = await _open_cluster(stack, options, existing, state, clock, entropy)
+        reached = await _open_cluster(stack, options, existing, state, clock, entropy)
+        client, listeners = reached.client, [listener]
+        if reached.host not in ("", HOST):
+            listeners.append(stack.enter_context(contextlib.closing(bind(reached.host, listener.getsockname()[1]))))
         await install_crds(client, clock)
         if options.demo:
             await start_demo(client, state / "demo")
@@ -100,7 +121,7 @@ async def _up(options: UpOptions) -> None:
             ledger,
             clock,
             entropy,
-            ReplicaOptions(name, url, worker_url="" if existing is not None else url),  # others cannot reach loopback
+            ReplicaOptions(name, url, worker_url=url.replace(HOST, reached.host) if reached.host else ""),
             Adapters(minter, activity, documents, HttpProbe(THIS_MACHINE), HttpOwnApi(url)),
         )
         access = AccessOptions(token, open_pages=True, tokens=tokens_file(load_settings()))
@@ -114,7 +135,7 @@ async def _up(options: UpOptions) -> None:
         if options.traffic:
             traffic = Traffic(AsyncMooring(url, token), clock, entropy)
             stop = await stack.enter_async_context(running_traffic(traffic, stop))
-        await run_process(given, Entrance(listener, access), stop, ready)
+        await run_process(given, Entrance(listeners, access), stop, ready)
 
 
 async def _open_ledger(
@@ -133,14 +154,20 @@ async def _open_ledger(
 
 async def _open_cluster(
     stack: AsyncExitStack, options: UpOptions, existing: Target | None, state: Path, clock: Clock, entropy: Entropy
-) -> KubeClient:
-    """A client of the embedded cluster, of the real control plane, or of an existing cluster."""
+) -> _Reached:
+    """The embedded cluster, the real control plane, real nodes, or an existing cluster."""
     kubeconfig = state / "kubeconfig"
     if existing is not None:
         kubeconfig.unlink(missing_ok=True)  # it is of an embedded cluster that used this state folder before
         connection = await connect(existing, clock)
         stack.push_async_callback(connection.close)
-        return KubeClient(connection)
+        return _Reached(KubeClient(connection), host="")
+    if options.cluster == "nodes":
+        _print_progress(f"starting the Kubernetes control plane and {options.nodes} nodes")
+        real_options = RealOptions(options.nodes, PlaneOptions(port=options.kube_port, context=CONTEXT))
+        real = await stack.enter_async_context(real_cluster(state / "nodes", clock, entropy, real_options))
+        _hand_out(kubeconfig, real.kubeconfig)
+        return _Reached(KubeClient(real.transport), real.host)
     nodes = demo_nodes() if options.demo else plain_nodes(3)
     if options.cluster == "kubernetes":
         _print_progress("starting the Kubernetes control plane")
@@ -155,9 +182,13 @@ async def _open_cluster(
         local = local_cluster(state / "sandbox", clock, entropy, local_options)
     cluster = await stack.enter_async_context(local)
     if cluster.kubeconfig is not None:
-        kubeconfig.touch(0o600)
-        kubeconfig.write_bytes(cluster.kubeconfig.read_bytes())
-    return KubeClient(cluster.transport)
+        _hand_out(kubeconfig, cluster.kubeconfig)
+    return _Reached(KubeClient(cluster.transport))
+
+
+def _hand_out(kubeconfig: Path, written: Path) -> None:
+    kubeconfig.touch(0o600)
+    kubeconfig.write_bytes(written.read_bytes())
 
 
 def _print_progress(message: str) -> None:

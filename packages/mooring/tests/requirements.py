@@ -2,7 +2,7 @@
 
 import shutil
 
-from drydock.kubernetes.binaries import cache_folder
+from drydock.kubernetes.toolchain import cache_root
 from packages.drydock.tests.requirements import absent, require_kubectl, require_kubernetes, require_nodes
 
 __all__ = [
@@ -33,5 +33,5 @@ def require_blast() -> str:
 
 def require_helm() -> str:
     """The path of the Helm that `make helm` has built."""
-    built = sorted((cache_folder().parents[1] / "helm").glob("v*/helm"))
+    built = sorted((cache_root() / "helm").glob("v*/helm"))
     return str(built[-1]) if built else absent("helm", "no Helm (fix: make helm)")

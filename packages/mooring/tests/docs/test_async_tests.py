@@ -16,6 +16,7 @@ ALLOWED = {
     "drydock/tests/api/facts/record.py": _PROGRAM,
     "drydock/tests/api/strategies/test_facts.py": _FIXTURE,
     "drydock/tests/api/strategies/test_recorded.py": _FIXTURE,
+    "drydock/tests/nodes/test_real_kubelet.py": _FIXTURE,
     "drydock/tests/processes/test_descriptors.py": _LOOP,
     "drydock/tests/test_cluster.py": _LIVES,
     "drydock/tests/test_streams.py": _LOOP,

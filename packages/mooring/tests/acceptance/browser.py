@@ -38,6 +38,14 @@ def open_page(browser: Browser, url: str, **context: Any) -> Iterator[Page]:
     assert not complaints, complaints
 
 
+def log_in(page: Page, url: str, token: str) -> None:
+    """Log in as a person does."""
+    page.goto(f"{url}/login")
+    page.get_by_label("Token").fill(token)
+    page.get_by_role("button", name="Log in").click()
+    page.wait_for_url(f"{url}/")
+
+
 class FleetPage:
     """The fleet page of a running Mooring, as somebody sees it who never reloads."""
 

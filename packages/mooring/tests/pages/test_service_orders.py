@@ -12,7 +12,7 @@ from mooring.model.errors import InvalidInput
 from mooring.model.service import ServiceSpec, ServiceStatus
 from mooring.model.why import Why
 from mooring.queries.services import ServiceReading
-from packages.mooring.tests.acceptance.browser import open_page
+from packages.mooring.tests.acceptance.browser import log_in, open_page
 from packages.mooring.tests.acceptance.services import service_body, until_code
 from packages.mooring.tests.acceptance.world import Up, until
 from packages.mooring.tests.pages.test_accessibility import violations
@@ -35,7 +35,8 @@ def check(page: Page, body: dict[str, Any]) -> None:
 @pytest.mark.browser
 def test_a_service_is_checked_created_updated_and_deleted_on_the_page(browser: Browser, up: Up, namespace: str):
     key = f"{namespace}/search"
-    with open_page(browser, f"{up.url}/login?token={up.token}") as page:
+    with open_page(browser, up.url) as page:
+        log_in(page, up.url, up.token)
         page.goto(f"{up.url}/services")
         page.get_by_role("link", name="Deploy a service").click()
         assert violations(page) == []
@@ -80,7 +81,7 @@ def test_a_service_is_checked_created_updated_and_deleted_on_the_page(browser: B
 @pytest.mark.browser
 def test_a_wrong_manifest_keeps_its_text_and_names_its_fields(browser: Browser, up: Up, namespace: str):
     page = browser.new_page()  # the browser itself complains about a 400
-    page.goto(f"{up.url}/login?token={up.token}")
+    log_in(page, up.url, up.token)
     page.goto(f"{up.url}/services/deploy")
     check(page, service_body(namespace, "search", port=0, imgae="x"))
     expect(page.locator("#problems")).to_contain_text("spec.imgae")
@@ -99,7 +100,8 @@ def test_without_a_login_a_check_leads_to_the_login(browser: Browser, up: Up, na
 @pytest.mark.browser
 def test_the_manifest_of_the_demo_is_unchanged_when_it_is_checked(browser: Browser, up: Up):
     until_code(up, "harbour/tides", "Serving")
-    with open_page(browser, f"{up.url}/login?token={up.token}") as page:
+    with open_page(browser, up.url) as page:
+        log_in(page, up.url, up.token)
         page.goto(f"{up.url}/services/deploy?service=harbour/tides")
         page.get_by_role("button", name="Check").click()
         expect(page.locator("#preflight")).to_contain_text("nothing changes")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from packages.mooring.tests.acceptance.browser import open_page
+from packages.mooring.tests.acceptance.browser import log_in, open_page
 from packages.mooring.tests.acceptance.pools import own_pool
 from packages.mooring.tests.acceptance.world import Up
 
@@ -173,7 +173,8 @@ def test_a_switch_flipped_elsewhere_is_seen_on_the_rules_page(browser: Browser, 
 
 
 def test_a_switch_can_be_flipped_on_the_page_after_a_login(browser: Browser, up: Up):
-    with open_page(browser, f"{up.url}/login?token={up.token}") as page:
+    with open_page(browser, up.url) as page:
+        log_in(page, up.url, up.token)
         page.goto(f"{up.url}/invariants")
         page.locator("#rule-schedulable input[name=reason]").fill("by hand")
         page.locator("#rule-schedulable button").click()

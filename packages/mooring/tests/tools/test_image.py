@@ -187,7 +187,7 @@ def start_once(image: Image, settings: dict[str, str], log: Path) -> tuple[float
         running = subprocess.Popen(command, stdout=out, stderr=out, env={**image.environment, **settings})
     try:
         while "mooring serves http" not in log.read_text():
-            assert running.poll() is None and time.monotonic() - began < 30, log.read_text()
+            assert running.poll() is None and time.monotonic() - began < 120, log.read_text()
             time.sleep(0.01)
         took = time.monotonic() - began, processor_seconds(running.pid)
         address = log.read_text().split("mooring serves ")[1].split()[0]

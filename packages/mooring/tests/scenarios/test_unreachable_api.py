@@ -2,6 +2,7 @@
 
 import contextlib
 
+from mooring.engine.own_api import DOUBT_SECONDS
 from mooring.ledger.records import AuditFilter
 from mooring.model.claim import Claim, ClaimState
 from mooring.model.claim_request import ClaimRequest
@@ -11,6 +12,7 @@ from packages.mooring.tests.scenarios.leaks import stamped
 
 POOL = f"{NAMESPACE}/linux"
 SILENT_SECONDS = 600
+AWAY_SECONDS = DOUBT_SECONDS - 60  # longer than SILENT_SECONDS
 DOWN = "Connection refused"
 
 
@@ -40,7 +42,7 @@ async def test_the_only_worker_of_a_poll_pool_outlives_an_api_that_is_away(world
     await world.clock.sleep(120)
     before = {pod.metadata.uid for pod in await world.pods()}
     world.gateway.broken = DOWN
-    await world.clock.sleep(3 * SILENT_SECONDS)
+    await world.clock.sleep(AWAY_SECONDS)
     assert {pod.metadata.uid for pod in await world.pods()} == before
     world.gateway.broken = ""
     await world.clock.sleep(3 * SILENT_SECONDS)
@@ -70,7 +72,7 @@ async def test_a_claim_outlives_an_api_that_is_away_for_longer_than_its_ttl(worl
     world.enter(keep_beating(world, replica, claim))
     await world.clock.sleep(60)
     world.gateway.broken = DOWN
-    await world.clock.sleep(3 * SILENT_SECONDS)
+    await world.clock.sleep(AWAY_SECONDS)
     world.gateway.broken = ""
     await world.clock.sleep(300)
     assert (await replica.mooring.claims.desk.get(claim.id)).state is ClaimState.RUNNING
@@ -85,7 +87,7 @@ async def test_a_leak_is_not_reclaimed_while_the_api_is_away_and_is_afterwards(w
     await world.clock.sleep(120)
     assert not (await replica.mooring.claims.desk.get(claim.id)).live
     world.gateway.broken = DOWN
-    await world.clock.sleep(3 * SILENT_SECONDS)
+    await world.clock.sleep(AWAY_SECONDS)
     assert await stamped(world) == {claim.pod_name}
     world.gateway.broken = ""
 
@@ -93,6 +95,19 @@ async def test_a_leak_is_not_reclaimed_while_the_api_is_away_and_is_afterwards(w
         return not await stamped(world)
 
     assert await world.until(free, SILENT_SECONDS + 90, "the leak is healed") >= SILENT_SECONDS
+
+
+async def test_a_leak_is_healed_also_where_mooring_never_reaches_itself(world):
+    world.gateway.broken = DOWN
+    replica = world.start()
+    await world.pool(warm=1, max=1)
+    await world.until_idle(1)
+    await replica.mooring.claims.desk.claim(POOL, ClaimRequest("gone", ttl_seconds=30))
+
+    async def free() -> bool:
+        return not await stamped(world)
+
+    await world.until(free, DOUBT_SECONDS + SILENT_SECONDS + 200, "the leak is healed")
 
 
 async def test_the_doctor_names_the_address_that_does_not_answer(world):

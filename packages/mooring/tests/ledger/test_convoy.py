@@ -35,6 +35,14 @@ async def commits(world: PostgresWorld) -> int:
         await connection.close()
 
 
+async def until_blocked(connection: asyncpg.Connection) -> None:
+    """Until somebody waits for a lock that another session holds."""
+    waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    while not await connection.fetchval(waiting):
+        await asyncio.sleep(0.02)
+
+
+
 async def test_claims_that_come_at_once_share_commits_all_the_way_to_running(world: PostgresWorld) -> None:
     ledger = await world.open()
     admissions = await asyncio.gather(*(insert(ledger, f"w-{number}") for number in range(MANY)))
@@ -102,7 +110,7 @@ async def test_a_connection_lost_on_the_way_is_told_to_all_and_the_next_go_over_
     try:
         await other.execute("BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('uid-w-0/0', 2))")
         travelling = [asyncio.create_task(insert(ledger, f"w-{number}")) for number in range(20)]
-        await asyncio.sleep(0.3)
+        await until_blocked(other)
         await world.cut_connections()
         told = await asyncio.gather(*travelling, return_exceptions=True)
         assert {type(one) for one in told} == {Unavailable}

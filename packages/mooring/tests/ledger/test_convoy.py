@@ -42,7 +42,6 @@ async def until_blocked(connection: asyncpg.Connection) -> None:
         await asyncio.sleep(0.02)
 
 
-
 async def test_claims_that_come_at_once_share_commits_all_the_way_to_running(world: PostgresWorld) -> None:
     ledger = await world.open()
     admissions = await asyncio.gather(*(insert(ledger, f"w-{number}") for number in range(MANY)))

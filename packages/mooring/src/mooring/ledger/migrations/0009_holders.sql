@@ -1,3 +1,4 @@
+-- works with: 8
 -- Who made a claim, as authentication proved it. Claims from before have none: they belong to their owner.
 
 ALTER TABLE claims ADD COLUMN holder text NOT NULL DEFAULT '';

@@ -1,8 +1,9 @@
 """What a machine may lack. Elsewhere a test that needs it says so and is skipped; with `MOORING_REQUIRE` it fails."""
 
+import os
 import shutil
+from pathlib import Path
 
-from drydock.kubernetes.toolchain import cache_root
 from packages.drydock.tests.requirements import absent, require_kubectl, require_kubernetes, require_nodes
 
 __all__ = [
@@ -32,6 +33,7 @@ def require_blast() -> str:
 
 
 def require_helm() -> str:
-    """The path of the Helm that `make helm` has built."""
-    built = sorted((cache_root() / "helm").glob("v*/helm"))
+    """The path of the Helm that `make helm` has built, where tools/helm puts it."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    built = sorted((cache / "drydock" / "helm").glob("v*/helm"))
     return str(built[-1]) if built else absent("helm", "no Helm (fix: make helm)")

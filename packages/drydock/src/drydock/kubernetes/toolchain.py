@@ -45,16 +45,12 @@ class GoProject:
     @property
     def folder(self) -> Path:
         """Where its programs are kept."""
-        return cache_root() / self.name / f"v{self.version}"
+        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+        return Path(base) / "drydock" / self.name / f"v{self.version}"
 
     def missing(self) -> list[str]:
         """Names of the programs that the cache lacks."""
         return [name for name in self.programs if first_program([self.folder], name) is None]
-
-
-def cache_root() -> Path:
-    """The folder of all programs that are built once."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "drydock"
 
 
 def first_program(folders: Sequence[Path], name: str) -> Path | None:

@@ -1,5 +1,5 @@
--- works with: 8
 -- Who made a claim, as authentication proved it. Claims from before have none: they belong to their owner.
+-- works with: 8
 
 ALTER TABLE claims ADD COLUMN holder text NOT NULL DEFAULT '';
 

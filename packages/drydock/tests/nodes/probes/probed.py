@@ -20,7 +20,7 @@ IMAGE = "busybox:stable"
 KEEPS = "example.com/keeps"  # a finalizer: the pod's last status can be read after its end
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _ADDRESS = re.compile(r"\b(10|127)\.\d+\.\d+\.\d+\b")
-PATIENCE_SECONDS = 90.0
+PATIENCE_SECONDS = 180.0  # a busy machine restarts containers late
 
 
 @dataclass(frozen=True)

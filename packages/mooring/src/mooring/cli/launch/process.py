@@ -28,6 +28,9 @@ from mooring.queries.events import EventHub
 from mooring.settings import Settings
 
 
+READY_SECONDS = 10.0  # a kind that cannot be watched keeps /readyz at 503; the rest works
+
+
 def configure_logs(level: str) -> None:
     """JSON lines on stderr: stdout is for data."""
     structlog.configure(
@@ -113,7 +116,7 @@ async def run_process(
     ready: Callable[[], None],
     timeouts: Timeouts = Timeouts(),
 ) -> None:
-    """Run until `stop` is set; calls `ready` when the caches are synced."""
+    """Run until `stop` is set; calls `ready` when `/readyz` answers 200, or READY_SECONDS after the caches were read."""
     mooring = Mooring(given, timeouts)
     hub = EventHub(given.clock)
     mooring.subscribe(hub.publish)
@@ -128,7 +131,7 @@ async def run_process(
         if certificate is not None:
             core.append(group.create_task(certificate.run()))
         web = group.create_task(host.run())
-        synced = group.create_task(mooring.wait_synced())
+        synced = group.create_task(_until_ready(mooring, given.clock))
         stopping = group.create_task(stop.wait())
         await asyncio.wait({synced, stopping}, return_when=asyncio.FIRST_COMPLETED)
         if synced.done():
@@ -142,3 +145,10 @@ async def run_process(
         await mooring.stop()
         for task in core:
             task.cancel()
+
+
+async def _until_ready(mooring: Mooring, clock: Clock) -> None:
+    await mooring.wait_synced()
+    deadline = clock.monotonic() + READY_SECONDS
+    while mooring.unready_reasons and clock.monotonic() < deadline:
+        await clock.sleep(0.05)

@@ -21,6 +21,7 @@ from mooring.controllers.pools.health import HealthChecks
 from mooring.controllers.pools.probe import Answer, HttpProbe, Target
 from mooring.model.pool import Health, Pool, PoolSpec
 from mooring.model.worker import Worker
+from mooring.planning.destinations import THIS_MACHINE
 
 ADDRESS, PORT, KEY = "127.64.255.1", 8000, "bench/workers"
 PERIOD_SECONDS = 2  # of the pool's health checks
@@ -60,7 +61,7 @@ class StandingFleet:
 class Counting:
     """A probe that records the time of each check and counts failures."""
 
-    inner: HttpProbe = field(default_factory=HttpProbe)
+    inner: HttpProbe = field(default_factory=lambda: HttpProbe(THIS_MACHINE))
     began: list[float] = field(default_factory=list)
     failed: int = 0
 

@@ -10,7 +10,7 @@ from hawser.resources import NODES, PODS, SERVICES
 
 Object = dict[str, Any]
 IMAGE = "busybox:stable"
-PATIENCE_SECONDS = 90.0
+PATIENCE_SECONDS = 180.0
 
 
 def pod(name: str, script: str, node: str = "", **spec: Any) -> Object:

@@ -27,7 +27,6 @@ from mooring.model.timeouts import Timeouts
 from mooring.queries.events import EventHub
 from mooring.settings import Settings
 
-
 READY_SECONDS = 10.0  # a kind that cannot be watched keeps /readyz at 503; the rest works
 
 

@@ -115,7 +115,7 @@ async def run_process(
     ready: Callable[[], None],
     timeouts: Timeouts = Timeouts(),
 ) -> None:
-    """Run until `stop` is set; calls `ready` when `/readyz` answers 200, or READY_SECONDS after the caches were read."""
+    """Run until `stop` is set; calls `ready` when `/readyz` answers 200, at the latest READY_SECONDS after the sync."""
     mooring = Mooring(given, timeouts)
     hub = EventHub(given.clock)
     mooring.subscribe(hub.publish)

@@ -15,6 +15,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 _BY_FILE = "{file}"
 _BY_FUNCTION = "{function}"
+_BY_CASE = "{case}"
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Group:
 GROUPS = (
     Group("drydock/tests/nodes/test_real", "real nodes"),
     Group("mooring/tests/nodes/", "real nodes"),
+    Group("mooring/tests/chart/test_life_cycle", _BY_FILE),
     Group("mooring/tests/soak/", _BY_FUNCTION),
     Group("mooring/tests/examples/", _BY_FILE),
     Group("mooring/tests/acceptance/test_traffic", _BY_FILE),
@@ -36,6 +38,8 @@ GROUPS = (
     Group("mooring/tests/acceptance/test_existing_cluster", _BY_FILE),
     Group("mooring/tests/scenarios/test_kubectl_drain", _BY_FILE),
     Group("mooring/tests/scenarios/test_rotation_kubernetes", _BY_FILE),
+    Group("mooring/tests/chart/test_account", _BY_FILE),
+    Group("mooring/tests/tools/test_image", _BY_FILE),
     Group("mooring/tests/acceptance/test_settled", "up on kubernetes"),
     Group("mooring/tests/acceptance/", "up on kubernetes", "[kubernetes"),
     Group("mooring/tests/cli/", "up on kubernetes", "[kubernetes"),
@@ -69,6 +73,9 @@ GROUPS = (
     Group("mooring/tests/scenarios/test_storms", _BY_FUNCTION),
     Group("mooring/tests/scenarios/test_submit_costs", _BY_FUNCTION),
     Group("mooring/tests/scenarios/test_warm_crashes", _BY_FUNCTION),
+    Group("mooring/tests/scenarios/test_silent_pools", _BY_CASE),
+    Group("mooring/tests/scenarios/test_submit_sweep", _BY_CASE),
+    Group("mooring/tests/scenarios/test_fuzzed_objects", _BY_CASE),
 )
 _LAST = len(GROUPS)
 
@@ -79,7 +86,7 @@ def group_of(nodeid: str) -> tuple[int, str]:
     path, function = nodeid.split("[", 1)[0].split("::", 1)
     for place, group in enumerate(GROUPS):
         if f"/{group.path}" in f"/{path}" and group.part in nodeid:
-            return place, group.name.format(file=path, function=f"{path}::{function}")
+            return place, group.name.format(file=path, function=f"{path}::{function}", case=nodeid)
     return _LAST, f"{path}::{function}"
 
 

@@ -9,6 +9,7 @@ from packages.mooring.tests.permissions import RECORDER, Use
 _OUTPUT = "mooring_rights"
 
 
+@pytest.hookimpl(optionalhook=True)  # of xdist, which may be absent
 def pytest_testnodedown(node: Any, error: object) -> None:
     """A process of a distributed run has ended: take over what it has recorded."""
     RECORDER.used |= {Use(*one) for one in getattr(node, "workeroutput", {}).get(_OUTPUT, ())}

@@ -19,6 +19,11 @@ def test_tests_of_one_real_control_plane_share_a_process():
     assert group_of(f"{kubelet}/test_processes.py::test_a[embedded]")[1] == f"{kubelet}/test_processes.py"
 
 
+def test_the_seeds_of_a_long_test_are_spread_one_by_one():
+    seeds = "packages/mooring/tests/scenarios/test_silent_pools.py::test_a_pool"
+    assert group_of(f"{seeds}[0]")[1] != group_of(f"{seeds}[5]")[1]
+
+
 def test_all_others_are_spread_function_by_function():
     function = "packages/mooring/tests/planning/test_rails.py::test_the_cap"
     assert group_of(f"{function}[one]") == group_of(f"{function}[two]") == (len(GROUPS), function)

@@ -15,7 +15,6 @@ from hawser.reflector import Reflector, Scope
 from hawser.resources import CONFIGMAPS, NAMESPACES
 from hawser.views import ConfigMap
 from packages.hawser.tests.test_reflector_drydock import client_of
-from packages.hawser.tests.tiny_api import in_virtual_time
 
 FOLLOWED = ("a", "b")
 ELSEWHERE = "^/api/v1/configmaps|/namespaces/c/"
@@ -71,7 +70,6 @@ async def following(*rules: Rule) -> AsyncIterator[Followed]:
         await api.close()
 
 
-@in_virtual_time
 async def test_objects_of_all_its_namespaces_and_of_no_other_are_found_by_name_and_by_index() -> None:
     async with following() as world:
         await world.merged.wait_synced()
@@ -93,7 +91,6 @@ async def test_objects_of_all_its_namespaces_and_of_no_other_are_found_by_name_a
         assert world.changes[-1] == ("deleted", "a", "x") and len(cache) == 2
 
 
-@in_virtual_time
 async def test_a_list_of_all_namespaces_is_a_list_of_those_that_the_client_may_read() -> None:
     async with following() as world:
         for namespace in (*FOLLOWED, "c"):
@@ -102,7 +99,6 @@ async def test_a_list_of_all_namespaces_is_a_list_of_those_that_the_client_may_r
         assert [one.metadata.namespace for one in found.items] == ["a", "b"]
 
 
-@in_virtual_time
 async def test_it_is_as_far_and_as_healthy_as_its_worst_namespace() -> None:
     away = Rule(Answer(503), path="/namespaces/b/", until_seconds=60)
     async with following(away) as world:
@@ -114,7 +110,6 @@ async def test_it_is_as_far_and_as_healthy_as_its_worst_namespace() -> None:
         assert world.merged.synced and world.merged.health.fresh and world.merged.version > 0
 
 
-@in_virtual_time
 async def test_one_reflector_and_several_are_followers() -> None:
     async with following() as world:
         followers: list[Follower[ConfigMap]] = [world.merged, *world.merged._parts]

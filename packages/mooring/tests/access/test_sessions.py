@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from mooring.api.access.control import AccessOptions
 from mooring.api.access.sessions import COOKIE
@@ -71,6 +72,8 @@ async def test_a_cookie_is_hidden_from_scripts_and_other_sites_and_secure_under_
         assert "secure" in secure.headers["set-cookie"].lower()
 
 
+@pytest.mark.slow
+@pytest.mark.world(nodes=1)
 async def test_a_session_ends_after_twelve_hours_or_with_a_logout(world):
     async with open_front(world, world.start()) as front:
         headers = await log_in(front, OPERATOR_TOKEN)
@@ -167,6 +170,8 @@ async def test_no_token_is_taken_from_an_address(world):
         assert answer.status == 200 and "set-cookie" not in answer.headers
 
 
+@pytest.mark.slow
+@pytest.mark.world(nodes=1)
 async def test_housekeeping_removes_sessions_that_expired(world):
     replica = world.start()
     async with open_front(world, replica) as front:

@@ -11,7 +11,8 @@ async def _rolled_out(at: Probed, name: str, replicas: int) -> Object:
         found = await at.get(DEPLOYMENTS, name)
         status = found["status"]
         counts = {status.get(key, 0) for key in ("replicas", "updatedReplicas", "availableReplicas")}
-        return counts == {replicas} and status.get("observedGeneration") == found["metadata"]["generation"]
+        settled = not status.get("terminatingReplicas") and counts == {replicas}
+        return settled and status.get("observedGeneration") == found["metadata"]["generation"]
 
     await at.until(done)
     await at.clock.sleep(1)

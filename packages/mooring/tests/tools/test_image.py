@@ -163,7 +163,7 @@ asyncio.run(main())
 """
 
 
-def test_the_control_plane_of_the_image_is_up_in_two_seconds(
+def test_the_control_plane_of_the_image_computes_for_less_than_two_seconds_until_it_is_up(
     server: Image, sandbox: Path, postgres: PostgresForTests, tmp_path: Path
 ):
     inside = server.root / "tmp" / "kubeconfig"

@@ -14,6 +14,7 @@ import pytest
 from drydock.certificates import Authority
 from drydock.kubernetes.binaries import find_binaries
 from drydock.kubernetes.components import (
+    LOOPBACK,
     PlaneOptions,
     Ports,
     apiserver_command,
@@ -39,7 +40,7 @@ def send(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Send]:
     require_kubernetes()
     folder = tmp_path_factory.mktemp("apiserver")
     binaries, ports = find_binaries(), Ports(*_free_ports(3))
-    credentials = issue_credentials(Authority(folder / "pki", SystemClock().now()))
+    credentials = issue_credentials(Authority(folder / "pki", SystemClock().now()), LOOPBACK)
     tokens = folder / "tokens.csv"
     tokens.write_text(f"{TOKEN},admin,admin,system:masters\n")
     commands = [

@@ -31,6 +31,7 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file packages/testing/mypy.ini
 	$(BIN)/lint-imports
 	$(BIN)/python tools/limits
 

@@ -18,7 +18,7 @@ from hawser.client import KubeClient
 from hawser.clock import Entropy, SystemClock
 from hawser.connection import Target, connect
 from hawser.credentials import Credential, FixedCredential, bearer
-from hawser.errors import KubeError, ObjectNotFound
+from hawser.errors import ApiError, ObjectNotFound
 from hawser.kubeconfig import load_kubeconfig
 from hawser.resources import CONFIGMAPS, EVENTS, NAMESPACES, PODS, SERVICEACCOUNTS, Resource
 from hawser.transport import Request, Transport
@@ -176,15 +176,15 @@ class Probe:
         )
         return [str(event.get("message", "")) for event in found.items]
 
-    async def refusal(self, attempt: Awaitable[Any]) -> KubeError:
+    async def refusal(self, attempt: Awaitable[Any]) -> ApiError:
         """The error that an attempt must end with."""
         try:
             await attempt
-        except KubeError as error:
+        except ApiError as error:
             return error
         raise AssertionError(f"was not refused on {self.kind}")
 
     async def code(self, attempt: Awaitable[Any]) -> int:
         """The HTTP status that an attempt must be refused with."""
         error = await self.refusal(attempt)
-        return int(error.status.code)  # type: ignore[attr-defined]
+        return int(error.status.code)

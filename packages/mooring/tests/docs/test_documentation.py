@@ -48,5 +48,5 @@ def test_every_metric_is_documented():
 
 
 def test_every_command_is_documented():
-    commands = set(get_command(app).commands)
+    commands = set(vars(get_command(app))["commands"])
     assert commands == set(re.findall(r"`mooring (\w[\w-]*)", (DOCS / "terminal.md").read_text()))

@@ -68,7 +68,7 @@ async def test_a_lost_connection_is_unavailable_once_and_then_forgotten(postgres
     world = PostgresWorld(postgres)
     try:
         ledger = await world.open()
-        slow = asyncio.create_task(ledger._database.fetch("SELECT pg_sleep(30)"))
+        slow = asyncio.create_task(ledger._database.fetch("SELECT pg_sleep(30)"))  # type: ignore[attr-defined]
         await asyncio.sleep(0.1)
         await world.cut_connections()
         with pytest.raises(Unavailable):
@@ -162,7 +162,7 @@ async def test_a_real_deadlock_ends_with_both_transactions_done(postgres: Postgr
     ledger = await world.open()
     await ledger.replicas.register("a", address="", version="", now=NOW)
     await ledger.replicas.register("b", address="", version="", now=NOW)
-    database, tries, first_locks = ledger._database, [], asyncio.Barrier(2)
+    database, tries, first_locks = ledger._database, [], asyncio.Barrier(2)  # type: ignore[attr-defined]
 
     async def both(first: str, second: str) -> None:
         async def work(connection: Any) -> None:
@@ -257,7 +257,7 @@ async def test_what_one_process_was_answered_is_there_after_its_death(postgres: 
     try:
         ledger = await world.open()
         held = await claimed(ledger, "a")
-        half = await ledger._database.connect()
+        half = await ledger._database.connect()  # type: ignore[attr-defined]
         await half.execute("BEGIN")
         await half.execute("UPDATE claims SET state = 'lost', ended_at = created_at")
         half.terminate()

@@ -94,8 +94,8 @@ async def _begin(world: Harbour, case: Case, point: Point | None) -> tuple[Repli
     await world.until_idle(3)
     bystander = await replica.mooring.claims.desk.claim(POOL, ClaimRequest("bystander", ttl_seconds=80_000))
     assert bystander.pod_name is not None and bystander.pod_uid is not None
-    world.words.otherwise = False
-    world.words.said[bystander.pod_name] = True
+    world.words.otherwise = False  # type: ignore[attr-defined]
+    world.words.said[bystander.pod_name] = True  # type: ignore[attr-defined]
     await world.clock.sleep(3)
     return replica, bystander
 

@@ -46,7 +46,7 @@ async def hold_one_and_leak_one(world: Harbour, replica: Replica, wish: ClaimReq
     """Three more stay idle."""
     claim = await replica.mooring.claims.desk.claim(POOL, wish)
     await leak(world, 1)
-    world.words.otherwise = False
+    world.words.otherwise = False  # type: ignore[attr-defined]
     await world.until(left(world, 5), 60, "both are replaced")
     await world.until_idle(3)
     return claim

@@ -72,7 +72,7 @@ async def test_the_stamp_of_a_restored_ledger_still_disarms_it(world: Harbour) -
     first = world.start("first")
     await world.pool(warm=2, max=4)
     await world.until_idle(2)
-    store = world.ledger._session.store
+    store = world.ledger._session.store  # type: ignore[attr-defined]
     saved = store.backup()
     claim = await first.mooring.claims.desk.claim(POOL, ClaimRequest("acme", ttl_seconds=3600))
     await world.clock.sleep(5)
@@ -91,7 +91,7 @@ async def test_an_empty_ledger_believes_the_stamps_of_older_pods(world: Harbour)
     await world.until_idle(2)
     await first.mooring.claims.desk.claim(POOL, ClaimRequest("acme", ttl_seconds=3600))
     await first.kill()
-    store = world.ledger._session.store
+    store = world.ledger._session.store  # type: ignore[attr-defined]
     empty = type(store)()
     await world.clock.sleep(30)
     store.restore(empty, elsewhere=False)

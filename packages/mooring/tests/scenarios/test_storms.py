@@ -133,7 +133,7 @@ class Clients:
 async def _live_through(world: Harbour, seed: int) -> None:
     chance = Entropy(seed + 1)
     clients = Clients(world, Entropy(seed + 2))
-    world.words.otherwise = False
+    world.words.otherwise = False  # type: ignore[attr-defined]
     replica = world.start("a", storm(seed))
     await world.pool(warm=4, max=MAX, idleSeconds=20, reuse="Always", protection={"graceSeconds": 3})
     for step in range(12):

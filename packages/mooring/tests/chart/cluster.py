@@ -20,6 +20,7 @@ from packages.mooring.tests.requirements import require_helm, require_kubectl, r
 # What comes and goes by itself.
 RESTLESS = {"events", "events.events.k8s.io", "leases.coordination.k8s.io", "componentstatuses"}
 DATABASE = "postgresql://unused"
+KINDS = ("workerpools", "warmups", "submissions", "managedservices")
 
 
 @dataclass(slots=True)
@@ -50,7 +51,18 @@ class RealCluster:
         return done
 
     def install(self, release: str, namespace: str, values: Body | None = None, verb: str = "install") -> Helm:
-        return self.helm(verb, release, str(CHART), "--namespace", namespace, values=values or {})
+        done = self.helm(verb, release, str(CHART), "--namespace", namespace, values=values or {})
+        self.until(self._kinds_are_listed, "Mooring's kinds are served")
+        return done
+
+    def _kinds_are_listed(self) -> bool:
+        """What Mooring's replicas do at once; here they are simulated pods.
+
+        An API server that never served a kind may fail to list it when its definition goes ("storage is
+        (re)initializing"), and then tries again minutes later.
+        """
+        done = self.kubectl("get", ",".join(f"{kind}.mooring.dev" for kind in KINDS), "-A", "-o", "name", fails=True)
+        return "error" not in done.lower()
 
     def make_namespace(self, name: str, **labels: str) -> None:
         """A namespace with the Secret that Mooring needs."""

@@ -43,7 +43,8 @@ class EventBody(msgspec.Struct, Generic[T]):
 
 class ViewDecoder(Generic[T]):
     """Reads objects, lists and watch events of one view. Raises `msgspec.DecodeError` when the bytes are no JSON or
-    not even a list or an event; never because of what an object holds."""
+    not even a list or an event; never because of what an object holds. Pods of lists and watches, which are kept in
+    caches, share their parts."""
 
     def __init__(self, view: type[T]) -> None:
         self._view = view
@@ -53,19 +54,16 @@ class ViewDecoder(Generic[T]):
 
     def object(self, body: bytes | msgspec.Raw) -> T:
         try:
-            found = self._object.decode(body)
+            return self._object.decode(body)
         except msgspec.ValidationError:
-            found = read_forgivingly(body, self._view)
-        if isinstance(found, Pod):
-            share_pod_parts(found)
-        return found
+            return read_forgivingly(body, self._view)
 
     def list(self, body: bytes) -> ListBody[T]:
         try:
             found: ListBody[T] = self._list.decode(body)
         except msgspec.ValidationError:
             outer = _RAW_LIST.decode(body)
-            return ListBody(outer.metadata, [self.object(item) for item in outer.items or ()])
+            found = ListBody(outer.metadata, [self.object(item) for item in outer.items or ()])
         if self._view is Pod:
             for pod in cast(ListBody[Pod], found).items or ():
                 share_pod_parts(pod)
@@ -76,7 +74,7 @@ class ViewDecoder(Generic[T]):
             found: EventBody[T] = self._event.decode(line)
         except msgspec.ValidationError:
             outer = _RAW_EVENT.decode(line)
-            return EventBody(outer.type, self.object(outer.object))
+            found = EventBody(outer.type, self.object(outer.object))
         if isinstance(found.object, Pod):
             share_pod_parts(found.object)
         return found

@@ -142,7 +142,7 @@ class _Pool:
 class _HttpResponse(Response):
     """An answer that has to come in time as a whole, when it is read as a whole."""
 
-    __slots__ = ("_asked", "_deadline")
+    __slots__ = ("_answer", "_deadline")
 
     def __init__(
         self,
@@ -152,7 +152,7 @@ class _HttpResponse(Response):
         deadline: float | None,
     ) -> None:
         super().__init__(answer.status, {name.lower(): value for name, value in answer.headers.items()}, body, close)
-        self._asked = f"{answer.method} {answer.url.origin()}{answer.url.path}"
+        self._answer = answer
         self._deadline = deadline
 
     async def read(self) -> bytes:
@@ -160,7 +160,8 @@ class _HttpResponse(Response):
             async with asyncio.timeout_at(self._deadline):
                 return await super().read()
         except TimeoutError as error:
-            raise ConnectionFailed(f"{self._asked}: the answer began and did not end in time", fix=_FIX) from error
+            asked = f"{self._answer.method} {self._answer.url.origin()}{self._answer.url.path}"
+            raise ConnectionFailed(f"{asked}: the answer began and did not end in time", fix=_FIX) from error
 
 
 class _Body:

@@ -1,6 +1,7 @@
 """The kinds of Kubernetes itself: where each is served, and as which view it is read."""
 
 import dataclasses
+import re
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
@@ -9,6 +10,7 @@ from hawser import views
 from hawser.errors import InvalidInput
 
 T = TypeVar("T")
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9.-]*")  # as nearly all names are
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ class Resource(Generic[T]):
 
 
 def _segment(field: str, value: str) -> str:
+    if _PLAIN.fullmatch(value):
+        return value
     # An empty name would turn the path of an object into that of its collection: a delete of one into one of all.
     if value in ("", ".", "..") or "/" in value or "%" in value:
         raise InvalidInput(field, value, "a name without / and %")

@@ -1,6 +1,7 @@
 """Routes of claims: create, read, follow, heartbeat, release."""
 
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
@@ -26,6 +27,14 @@ from mooring.queries.claims import ClaimItems, ClaimReading, read_claim, read_cl
 from mooring.queries.fleet import FleetQueries
 
 
+@dataclass(frozen=True, slots=True)
+class ClaimParts:
+    """What the routes of one claim act through. One dependency: several cost a task group for each request."""
+
+    desk: ClaimDesk
+    access: ClaimAccess
+
+
 class Beat(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The body of a heartbeat."""
 
@@ -41,8 +50,7 @@ class Beat(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 )
 async def create_claim(
     request: Request[Any, Any, Any],
-    desk: ClaimDesk,
-    claim_access: ClaimAccess,
+    parts: ClaimParts,
     namespace: str,
     name: str,
     data: ClaimRequest,
@@ -56,11 +64,11 @@ async def create_claim(
     unless it is `detached`. A repeated request, reading the claim, or its stream is a sign of life too.
     """
     identity: Identity = request.user
-    owner = await claim_access.owner_for(identity, data.owner, namespace, name)
+    owner = await parts.access.owner_for(identity, data.owner, namespace, name)
     caller = Caller(data.wait, holder_of(identity))
     async with watched(request, caller):
-        claim = await desk.claim(f"{namespace}/{name}", msgspec.structs.replace(data, owner=owner), caller)
-    return read_claim(claim, held=claim_access.is_held(identity, claim))
+        claim = await parts.desk.claim(f"{namespace}/{name}", msgspec.structs.replace(data, owner=owner), caller)
+    return read_claim(claim, held=parts.access.is_held(identity, claim))
 
 
 @get("/v1/claims", access=SEE_POOLS, tags=["claims"], summary="Claims, newest first")
@@ -165,8 +173,7 @@ def _event(name: bytes, content: object) -> bytes:
 @delete("/v1/claims/{claim_id:str}", access=RELEASE_CLAIM, tags=["claims"], summary="Release a claim", status_code=200)
 async def release_claim(
     request: Request[Any, Any, Any],
-    desk: ClaimDesk,
-    claim_access: ClaimAccess,
+    parts: ClaimParts,
     claim_id: str,
     epoch: EpochIfGiven = None,
     reason: Reason = "",
@@ -178,22 +185,20 @@ async def release_claim(
     """
     identity: Identity = request.user
     if epoch is not None:
-        await claim_access.require_holder(identity, claim_id)
-        return read_claim(await desk.release(claim_id, epoch, reason), held=True)
-    claim = await claim_access.find_to_end(identity, claim_id)
-    ended = await desk.revoke(claim.id, actor=actor_of(identity), reason=reason)
-    return read_claim(ended, held=claim_access.is_held(identity, claim))
+        await parts.access.require_holder(identity, claim_id)
+        return read_claim(await parts.desk.release(claim_id, epoch, reason), held=True)
+    claim = await parts.access.find_to_end(identity, claim_id)
+    ended = await parts.desk.revoke(claim.id, actor=actor_of(identity), reason=reason)
+    return read_claim(ended, held=parts.access.is_held(identity, claim))
 
 
 @post(
     "/v1/claims/{claim_id:str}/heartbeat", access=HOLD_CLAIM, tags=["claims"], summary="Renew a claim", status_code=200
 )
-async def beat_claim(
-    request: Request[Any, Any, Any], desk: ClaimDesk, claim_access: ClaimAccess, claim_id: str, data: Beat
-) -> ClaimReading:
+async def beat_claim(request: Request[Any, Any, Any], parts: ClaimParts, claim_id: str, data: Beat) -> ClaimReading:
     """Renew the claim; 409 `stale_epoch` if it has another epoch now, 403 if the caller does not hold it."""
-    await claim_access.require_holder(request.user, claim_id)
-    return read_claim(await desk.heartbeat(claim_id, data.epoch), held=True)
+    await parts.access.require_holder(request.user, claim_id)
+    return read_claim(await parts.desk.heartbeat(claim_id, data.epoch), held=True)
 
 
 CLAIM_ROUTES = [create_claim, list_claims, get_claim, stream_claim, release_claim, beat_claim]

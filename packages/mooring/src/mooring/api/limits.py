@@ -7,7 +7,7 @@ from collections import Counter, OrderedDict
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 
-from litestar.types import ASGIApp, Receive, Scope, Send
+from litestar.types import Scope
 
 from hawser.clock import Clock
 from mooring.api.metrics import REQUESTS_REFUSED
@@ -106,17 +106,6 @@ class Limits:
         if not counts[visit.caller]:
             del counts[visit.caller]
         self._all_streams -= visit.stream
-
-    def count_answers(self, app: ASGIApp) -> ASGIApp:
-        """The application; with each answer the request ends that `enter` began to count."""
-
-        async def call(scope: Scope, receive: Receive, send: Send) -> None:
-            try:
-                await app(scope, receive, send)
-            finally:
-                self.leave(scope)
-
-        return call
 
     def _begin_stream(self, caller: str) -> None:
         if self._streams[caller] >= self._options.streams_each or self._all_streams >= self._options.streams:

@@ -20,7 +20,7 @@ from mooring.api.access.scope import Scopes
 from mooring.api.access.services import DeployAccess
 from mooring.api.adoption import adopt_pods
 from mooring.api.bodies import JsonRequest
-from mooring.api.claims import CLAIM_ROUTES
+from mooring.api.claims import CLAIM_ROUTES, ClaimParts
 from mooring.api.dependencies import Readiness
 from mooring.api.diagnosis import DIAGNOSIS_ROUTES
 from mooring.api.dispatch import DISPATCH_ROUTES
@@ -117,8 +117,7 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
         },
         exception_handlers=error_handlers(pages.failure),
         request_class=JsonRequest,
-        guards=[guard.check],
-        middleware=[parts.limits.count_answers],
+        middleware=[guard.before],
         before_send=[secure_headers],
         request_max_body_size=MAX_BODY_BYTES,
         compression_config=CompressionConfig(backend="gzip", minimum_size=1_000, exclude=NEVER_COMPRESSED),
@@ -131,6 +130,7 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
 def _provided(parts: ApiParts) -> dict[str, Any]:
     """What handlers are given by name, always the same."""
     queries, commands, authorization = parts.queries, parts.commands, parts.access.authorization
+    claim_access = ClaimAccess(authorization, commands.claims.holdings, commands.claims.desk)
     return {
         "desk": commands.claims.desk,
         "stream": commands.claims.stream,
@@ -144,7 +144,8 @@ def _provided(parts: ApiParts) -> dict[str, Any]:
         "hub": parts.hub,
         "access": parts.access,
         "authorization": authorization,
-        "claim_access": ClaimAccess(authorization, commands.claims.holdings, commands.claims.desk),
+        "claim_access": claim_access,
+        "parts": ClaimParts(commands.claims.desk, claim_access),
         "deploy_access": DeployAccess(authorization, queries.services.exists),
         "clock": parts.clock,
         "service_commands": commands.services,

@@ -1,6 +1,8 @@
 """The guard of the application: every request passes it before anything of the request is read."""
 
+from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
+from litestar.types import ASGIApp, Receive, Scope, Send
 
 from hawser.clock import Clock
 from mooring.api.access.acts import KEY, Act, Asks, Open, Rule, Sees
@@ -27,6 +29,21 @@ class Guard:
         self._scopes = scopes
         self._limits = limits
         self.clock = clock
+
+    def before(self, app: ASGIApp) -> ASGIApp:
+        """The application behind this guard.
+
+        A middleware, since the framework's own guards cost a copy of the route's handler for each request.
+        """
+
+        async def call(scope: Scope, receive: Receive, send: Send) -> None:
+            try:
+                await self.check(ASGIConnection(scope, receive, send), scope["route_handler"])
+                await app(scope, receive, send)
+            finally:
+                self._limits.leave(scope)
+
+        return call
 
     async def check(self, connection: Connection, handler: BaseRouteHandler) -> None:
         """Raise unless the request is allowed. The caller is in `request.user` afterwards.

@@ -6,7 +6,6 @@ measured on 2,000 pods over TLS, unpacking takes half the CPU of decrypting what
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
 from urllib.parse import quote, urlencode
 
 import aiohttp
@@ -99,32 +98,32 @@ class _Pool:
         deadline = None
         if request.timeout_seconds is not None:
             deadline = asyncio.get_running_loop().time() + request.timeout_seconds
-        async with AsyncExitStack() as held:
-            self.under_way += 1
-            held.push_async_callback(self._leave)
-            try:
-                async with asyncio.timeout_at(deadline):
-                    if not _is_stream(request):
-                        await held.enter_async_context(self._turns)
-                    answer = await self._session.request(
-                        request.method,
-                        self._url(request),
-                        data=request.body,
-                        headers=request.headers,
-                        allow_redirects=False,
-                        server_hostname=self._server_name,
-                    )
-            except (aiohttp.ClientError, OSError) as error:
-                raise _failure(self._server, request, error) from error
-            held.callback(answer.close)  # the connection is back in the pool if the answer was read to its end
-            body = _Body(self._server, request, answer)
-            return _HttpResponse(answer, body, held.pop_all().aclose, deadline)
+        visit = _Visit(self, None if _is_stream(request) else self._turns)
+        try:
+            async with asyncio.timeout_at(deadline):
+                await visit.begin()
+                visit.answer = answer = await self._session.request(
+                    request.method,
+                    self._url(request),
+                    data=request.body,
+                    headers=request.headers,
+                    allow_redirects=False,
+                    server_hostname=self._server_name,
+                )
+        except (aiohttp.ClientError, OSError) as error:
+            await visit.end()
+            raise _failure(self._server, request, error) from error
+        except BaseException:
+            await visit.end()
+            raise
+        return _HttpResponse(answer, _Body(self._server, request, answer), visit.end, deadline)
 
     def _url(self, request: Request) -> URL:
         query = f"?{urlencode(request.query, quote_via=quote)}" if request.query else ""
         return URL(f"{self._server}{request.path}{query}", encoded=True)
 
-    async def _leave(self) -> None:
+    async def leave(self) -> None:
+        """A request has ended."""
         self.under_way -= 1
         if self._retired and not self.under_way:
             await self.close()
@@ -137,6 +136,37 @@ class _Pool:
 
     async def close(self) -> None:
         await self._session.close()
+
+
+class _Visit:
+    """One request at a pool: from its turn to the end of its answer."""
+
+    __slots__ = ("_holds_turn", "_over", "_pool", "_turns", "answer")
+
+    def __init__(self, pool: _Pool, turns: asyncio.Semaphore | None) -> None:
+        pool.under_way += 1
+        self.answer: aiohttp.ClientResponse | None = None
+        self._pool = pool
+        self._turns = turns
+        self._holds_turn = False
+        self._over = False
+
+    async def begin(self) -> None:
+        """Wait for a turn."""
+        if self._turns is not None:
+            await self._turns.acquire()
+            self._holds_turn = True
+
+    async def end(self) -> None:
+        """Give back connection and turn, once. The connection is used again if the answer was read to its end."""
+        if self._over:
+            return
+        self._over = True
+        if self.answer is not None:
+            self.answer.close()
+        if self._turns is not None and self._holds_turn:
+            self._turns.release()
+        await self._pool.leave()
 
 
 class _HttpResponse(Response):

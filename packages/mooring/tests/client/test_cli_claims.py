@@ -56,7 +56,7 @@ def test_a_claim_timeout_ends_with_5_and_prints_why(dock, command):
         code, output, errors = command("claim", pool, "--owner", "acme", "--wait", "1s", "--", "echo", "never")
     assert code == 5 and output == ""
     assert "wait_timed_out" in errors and "0 idle, 1 busy" in errors and "fix:" in errors
-    assert "place 1 in the queue (since 20" in errors
+    assert "next in line (since 20" in errors
 
 
 def test_a_lost_claim_ends_the_command_with_all_it_started_and_exits_with_6(dock, start, tmp_path):

@@ -157,7 +157,7 @@ def test_on_wait_gets_the_position_in_the_queue_and_why(dock, mooring):
         with mooring.claim(pool, owner="second", wait="1s", on_wait=told.append):
             pass
     assert told and told[0].position == 1 and told[0].waited_seconds >= 0.4
-    assert "place 1 in the queue" in told[0].why.message and told[0].why.since is not None
+    assert "next in line" in told[0].why.message and told[0].why.since is not None
     why = raised.value.why
     assert why == read_why(raised.value.detail["why"]) and why.since is not None
     assert "0 idle, 1 busy" in why.blockers[0] and "at most 1" in why.blockers[0]

@@ -213,6 +213,6 @@ def test_a_claim_that_waits_shows_its_place_and_what_stands_in_the_way():
     why = explain_place(waiting, 2, Why("no_idle_worker", "nobody", NOON, ("workers: 0 idle, 1 busy",)))
     row = msgspec.structs.replace(read_claim(waiting, held=False), position=2, why=why)
     html = piece("_claims.html", page=ClaimsPage(ClaimItems([row], 1, None), []))
-    assert "<summary>waits for a worker of runners/linux, place 2 in the queue</summary>" in html
+    assert "<summary>waits for a worker of runners/linux, number 2 in line</summary>" in html
     assert "<li>workers: 0 idle, 1 busy</li><li>1 claim(s) are served before it</li>" in html
     assert f'<tr id="claim-{waiting.id}">' in html

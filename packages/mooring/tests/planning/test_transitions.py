@@ -7,7 +7,7 @@ from mooring.planning.transitions import compute_transitions
 
 READY = Condition("Ready", "True", "FloorHeld", "at least 2 idle")
 STARTING = Condition("Ready", "False", "Starting", "0 of 2 idle, 2 starting")
-AT_MAX = Condition("Ready", "False", "AtMax", "2 more wanted, but 4 of max 4 exist")
+AT_MAX = Condition("Ready", "False", "AtMax", "at max (4 of 4): 2 more wanted")
 VALID = Condition("Valid", "True", "Accepted", "the spec is valid")
 INVALID = Condition("Valid", "False", "InvalidSpec", "spec.warm: 9 is not allowed")
 RUNNING = Condition("Finished", "False", "Running", "2 of 4 Jobs")

@@ -84,14 +84,14 @@ async def test_a_wait_that_ends_tells_its_last_place_and_why(world):
     )
     shown = next(claim for claim in page.items if claim.owner == "second")
     assert shown.position == 2 and shown.reason == shown.why.message
-    assert shown.why.message == f"waits for a worker of {POOL}, place 2 in the queue"
+    assert shown.why.message == f"waits for a worker of {POOL}, number 2 in line"
     assert "workers: 0 idle, 1 busy" in shown.why.blockers[0] and shown.why.blockers[1] == "waiting claims: 2"
     assert shown.why.blockers[-1] == "1 claim(s) are served before it"
     assert shown.why.next_check == shown.wait_until
     with pytest.raises(WaitTimedOut) as refused:
         await second
     why = refused.value.detail["why"]
-    assert why["message"].endswith("place 2 in the queue") and "1 busy" in why["blockers"][0]
+    assert why["message"].endswith("number 2 in line") and "1 busy" in why["blockers"][0]
     assert datetime.fromisoformat(why["since"]) == asked
     assert not first.done()
 

@@ -214,7 +214,7 @@ class ProcessRuntime:
     def _command(self, run: ContainerRun, folder: Path, words: Path) -> Command:
         argv = command_line(run.image, run.command, run.arguments, self._path)
         if not argv:
-            told = f'no command given, and no program on this machine is called as the image "{run.image}"'
+            told = f'no command given: Drydock runs local programs, and none is named as the image "{run.image}"'
             raise StartRefused("StartError", told)
         environment = dict(run.environment)
         mounts = [(str(mount.source), mount.target, mount.read_only) for mount in run.mounts]

@@ -8,17 +8,16 @@ import msgspec
 from mooring.client.errors import ClaimTimeout, RemoteError
 from mooring.client.records import ClaimView
 from mooring.client.request import ClaimRequest
-from mooring.model.why import Why
+from mooring.model.why import Why, place_in_line
 
 _WORKER_STATES = ("idle", "busy", "starting", "draining", "lost")
 
 
 def explain_wait(request: ClaimRequest, pool: dict[str, Any] | None, position: int | None, since: datetime) -> Why:
     """Why no worker is free, with the figures of the pool."""
-    place = f", place {position} in the queue" if position is not None else ""
     return Why(
         "waiting",
-        f"no worker of {request.pool} is free{place}",
+        f"no worker of {request.pool} is free{place_in_line(position)}",
         since,
         blockers=_blockers(pool) if pool is not None else (),
         fix=f"mooring workers --pool {request.pool} -o wide",

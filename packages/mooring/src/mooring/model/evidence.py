@@ -61,6 +61,12 @@ class Failure(msgspec.Struct, rename="camel", frozen=True):
     reason: str = ""
 
 
+def describe_crash(exit_code: int | str, restarts: int) -> str:
+    """`keeps crashing (exit code 1, restarted once)`."""
+    times = "once" if restarts == 1 else f"{restarts} times"
+    return f"keeps crashing (exit code {exit_code}, restarted {times})"
+
+
 def clean_line(line: str) -> str:
     """One line without escapes, control characters and secrets, cut to the maximum length."""
     whole = _without_controls(line)

@@ -16,6 +16,13 @@ class Why(msgspec.Struct, frozen=True, rename="camel"):
     fix: str = ""
 
 
+def place_in_line(position: int | None) -> str:
+    """To be added to a sentence about a claim that waits; empty while the position is not known."""
+    if position is None:
+        return ""
+    return ", next in line" if position == 1 else f", number {position} in line"
+
+
 class Condition(msgspec.Struct, frozen=True, rename="camel"):
     """A condition as Kubernetes writes it."""
 

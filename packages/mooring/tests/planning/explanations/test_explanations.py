@@ -74,7 +74,7 @@ def test_a_claim_that_waits_tells_its_place_who_is_before_it_and_why_nobody_is_f
     why = explain_place(claim(state=ClaimState.QUEUED, queued_at=EARLIER, **again), 3, shortage)
     assert why == Why(
         "queued",
-        "waits for a worker of runners/linux, place 3 in the queue; its worker went away",
+        "waits for a worker of runners/linux, number 3 in line; its worker went away",
         EARLIER,
         ("workers: 0 idle", "2 claim(s) are served before it"),
         LATER,

@@ -99,7 +99,7 @@ def test_a_container_that_keeps_ending_is_told_with_its_last_words():
     crashing = pod(node="n", waiting={"reason": "CrashLoopBackOff"})
     assert container_in_trouble(crashing)["name"] == "main"
     found = told(crashing, failure=Failure("p", "main", 4, 3, ("starting", "no database"), ""))
-    assert "exit code 3, 4 restarts: no database" in found.summary
+    assert "(exit code 3, restarted 4 times): no database" in found.summary
 
 
 def test_events_tell_what_a_status_does_not():

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mooring.model.claim import Claim, ClaimState
 from mooring.model.time_format import describe_moment
-from mooring.model.why import Why
+from mooring.model.why import Why, place_in_line
 from mooring.planning.actions import earliest
 
 NAMED = 20  # claims of an owner
@@ -25,12 +25,11 @@ def explain_claim(claim: Claim) -> Why:
 
 def explain_place(claim: Claim, position: int | None, shortage: Why | None) -> Why:
     """For a claim that waits or has waited: its place in the queue, and why no worker of its pool is free."""
-    place = f", place {position} in the queue" if position is not None else ""
     again = f"; {claim.reason}" if claim.rebinds and claim.reason else ""
     ahead = (f"{position - 1} claim(s) are served before it",) if position is not None and position > 1 else ()
     return Why(
         code="queued",
-        message=f"waits for a worker of {claim.namespace}/{claim.pool}{place}{again}",
+        message=f"waits for a worker of {claim.namespace}/{claim.pool}{place_in_line(position)}{again}",
         since=claim.queued_at or claim.created_at,
         blockers=(*(shortage.blockers if shortage else ()), *ahead),
         next_check=earliest(claim.wait_until, shortage.next_check if shortage else None),

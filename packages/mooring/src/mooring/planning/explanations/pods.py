@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from mooring.model.evidence import Failure, clean_line
+from mooring.model.evidence import Failure, clean_line, describe_crash
 from mooring.model.explanation import Explanation, Finding, PodEvent
 from mooring.model.preflight import Preflight
 from mooring.planning.explanations.pulls import explain_pull
@@ -185,10 +185,8 @@ def _crash(facts: PodFacts, status: Mapping[str, Any], namespace: str, name: str
     ended = _ended(status) or {}
     lines = facts.failure.logs if facts.failure else ()
     words = next((line for line in reversed(lines) if line.strip()), "its log was not read")
-    message = (
-        f"container {status['name']} ends again and again, exit code {ended.get('exitCode', 0)}, "
-        f"{status.get('restartCount', 0)} restarts: {words}"
-    )
+    crash = describe_crash(ended.get("exitCode", 0), status.get("restartCount", 0))
+    message = f"container {status['name']} {crash}: {words}"
     return Finding("crash_looping", message, kubectl(namespace, "logs", name, "-c", status["name"], "--previous"))
 
 

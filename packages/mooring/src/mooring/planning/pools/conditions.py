@@ -52,9 +52,8 @@ def _ready(
     waits = sorted({item.why.message for item in workers if item.why.code in ("waiting", "unschedulable")})
     waits = [*([f"{silent} have stopped to poll"] if silent else []), *waits]
     text = [reason.message for reason in reasons] + waits[:3]
-    because = f": {'; '.join(text)}" if text else ""
-    counted = "none of them polls" if deaf else f"{starting} starting"
-    message = f"{idle} of {warm} idle, {counted}{because}"
+    counted = f"{idle} of {warm} idle, {'none of them polls' if deaf else f'{starting} starting'}"
+    message = f"{'; '.join(text)} ({counted})" if text else counted
     code = "".join(part.capitalize() for part in reasons[0].code.split("_")) if reasons else "Starting"
     return Condition("Ready", "False", code, message, observed_generation=generation)
 

@@ -69,10 +69,9 @@ def _plan_creates(snapshot: PoolSnapshot, fleet: WorkerGroups, reasons: list[Rea
         return ()
     room = snapshot.pool.spec.max - fleet.occupied
     if room < wanted:
-        missing = wanted - max(room, 0)
-        reasons.append(
-            Reason("at_max", f"{missing} more wanted, but {fleet.occupied} of max {snapshot.pool.spec.max} exist")
-        )
+        queued = f"{snapshot.queued} claims queued" if snapshot.queued != 1 else "1 claim queued"
+        wish = queued if snapshot.queued else f"{wanted - max(room, 0)} more wanted"
+        reasons.append(Reason("at_max", f"at max ({fleet.occupied} of {snapshot.pool.spec.max}): {wish}"))
     if room <= 0:
         return ()
     if snapshot.placed.problem:

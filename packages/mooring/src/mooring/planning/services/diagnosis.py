@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from mooring.model.evidence import Failure, clean_line
+from mooring.model.evidence import Failure, clean_line, describe_crash
 from mooring.model.service import Service
 from mooring.model.service_observations import Answer, Outcome, PodEvidence, Rollout, ServicePod
 from mooring.planning.services.fixes import kubectl, number_blank, patch_object, patch_service
@@ -231,9 +231,9 @@ def _crashing(service: Service, evidence: PodEvidence) -> Diagnosis:
         message = clean_line(pod.waiting_message) or "the command cannot be executed"
         fix = patch_service(service, command=["<PROGRAM>"])
         return Diagnosis("StartRefused", f"the container cannot be started: {message}", fix, failure=failure)
-    because = f" ({pod.exit_reason})" if pod.exit_reason not in ("", "Error") else ""
+    because = f" {pod.exit_reason}" if pod.exit_reason not in ("", "Error") else ""
     words = next((line for line in reversed(lines) if line.strip()), "it wrote nothing")
-    reason = f"the container ends again and again, exit code {pod.exit_code}{because}, {pod.restarts} restarts: {words}"
+    reason = f"the container {describe_crash(f'{pod.exit_code}{because}', pod.restarts)}: {words}"
     return Diagnosis(
         "CrashLooping", reason, _missing_variable(service, lines) or _other_image(service), failure=failure
     )

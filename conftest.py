@@ -3,5 +3,6 @@
 pytest_plugins = (
     "packages.testing.coroutines",
     "packages.testing.distribution",
+    "packages.testing.garbage",
     "packages.mooring.tests.rights_report",
 )

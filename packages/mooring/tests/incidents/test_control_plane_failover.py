@@ -5,10 +5,11 @@ import pytest
 from mooring.incidents.control_plane_failover import ControlPlaneFailover
 from mooring.incidents.replay import run_half, run_real_half
 from mooring.incidents.stage import Nobody
+from packages.mooring.tests.incidents.halves import play_half
 
 
 def test_without_adoption_shields_stay_where_nobody_works_and_are_missing_where_somebody_does():
-    figures = run_half(ControlPlaneFailover(), protected=False, seed=1, audience=Nobody())
+    figures = play_half(ControlPlaneFailover, protected=False, seed=1).figures
     assert figures.outage
     assert (figures.measured["protectedForNobody"], figures.measured["workingUnprotected"]) == (4, 3)
     assert figures.measured["healedAfterSeconds"] is None
@@ -18,7 +19,7 @@ def test_without_adoption_shields_stay_where_nobody_works_and_are_missing_where_
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_with_it_the_successor_clears_the_stale_ones_and_protects_the_busy_ones(seed):
-    figures = run_half(ControlPlaneFailover(), protected=True, seed=seed, audience=Nobody())
+    figures = play_half(ControlPlaneFailover, protected=True, seed=seed).figures
     assert not figures.outage
     assert (figures.measured["protectedForNobody"], figures.measured["workingUnprotected"]) == (0, 0)
     assert figures.measured["healedAfterSeconds"] <= 35

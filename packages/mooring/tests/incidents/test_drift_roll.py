@@ -7,13 +7,14 @@ from mooring.incidents.drift_roll import DriftRoll, Roll
 from mooring.incidents.replay import run_half, run_real_half
 from mooring.incidents.sessions import Sessions
 from mooring.incidents.stage import NAMESPACE, Nobody
+from packages.mooring.tests.incidents.halves import play_half
 from packages.mooring.tests.scenarios.harbour import harbour
 
 POOL = f"{NAMESPACE}/linux"
 
 
 def test_without_protection_every_query_dies_seconds_after_the_taint():
-    figures = run_half(DriftRoll(), protected=False, seed=1, audience=Nobody())
+    figures = play_half(DriftRoll, protected=False, seed=1).figures
     assert figures.outage
     assert figures.measured["sessionsDied"] == 31
     assert figures.measured["diedAfterTaintMedianSeconds"] == pytest.approx(5, abs=1)
@@ -23,7 +24,7 @@ def test_without_protection_every_query_dies_seconds_after_the_taint():
 
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_with_protection_none_dies_and_the_roll_completes(seed):
-    figures = run_half(DriftRoll(), protected=True, seed=seed, audience=Nobody())
+    figures = play_half(DriftRoll, protected=True, seed=seed).figures
     assert not figures.outage
     assert (figures.measured["sessionsDied"], figures.measured["sessionsFinished"]) == (0, 31)
     assert figures.measured["nodesReplaced"] == 16

@@ -3,12 +3,11 @@
 import pytest
 
 from mooring.incidents.half_finished_submit import HalfFinishedSubmit
-from mooring.incidents.replay import run_half
-from mooring.incidents.stage import Nobody
+from packages.mooring.tests.incidents.halves import play_half
 
 
 def test_without_protection_no_submit_gets_past_the_leftovers():
-    figures = run_half(HalfFinishedSubmit(), protected=False, seed=1, audience=Nobody())
+    figures = play_half(HalfFinishedSubmit, protected=False, seed=1).figures
     assert figures.outage
     assert figures.measured["submitsSucceeded"] == 0 and figures.measured["leftoversStillThere"] == 16
     assert figures.measured["adoptedJobsStillThere"] == 2 and not figures.measured["adoptingSubmitSucceeded"]
@@ -18,7 +17,7 @@ def test_without_protection_no_submit_gets_past_the_leftovers():
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_with_protection_all_eight_succeed_and_the_neighbour_works_on(seed: int):
-    figures = run_half(HalfFinishedSubmit(), protected=True, seed=seed, audience=Nobody())
+    figures = play_half(HalfFinishedSubmit, protected=True, seed=seed).figures
     assert not figures.outage
     assert figures.measured["submitsSucceeded"] == 8 and figures.measured["leftoversStillThere"] == 0
     assert figures.measured["adoptedJobsStillThere"] == 0 and figures.measured["adoptingSubmitSucceeded"]

@@ -7,22 +7,13 @@ from mooring.incidents.leaked_stamps import RUNS_ON, LeakedStamps
 from mooring.incidents.replay import run_half, run_real_half
 from mooring.incidents.stage import NAMESPACE, Nobody
 from mooring.model import names
+from packages.mooring.tests.incidents.halves import play_half
 from packages.mooring.tests.requirements import require_kubernetes
 
 
-class Story(Nobody):
-    """Keeps what was told."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def report(self, seconds: float, text: str) -> None:
-        self.lines.append(text)
-
-
 def test_without_protection_the_fleet_is_still_wedged_after_two_hours():
-    story = Story()
-    figures = run_half(LeakedStamps(), protected=False, seed=1, audience=story)
+    half = play_half(LeakedStamps, protected=False, seed=1)
+    figures = half.figures
     assert figures.outage
     assert figures.measured["leaked"] == figures.measured["stillStampedAtTheEnd"] == 28
     assert figures.measured["healedAfterSeconds"] is None
@@ -30,14 +21,13 @@ def test_without_protection_the_fleet_is_still_wedged_after_two_hours():
     assert figures.measured["jobsStillQueued"] == 6
     assert figures.measured["idleWorkers"] == 0
     assert figures.measured["runningWorkKilled"] == 0
-    told = "\n".join(story.lines)
-    assert "28 stamps stay, their rows are 14 claimed, 14 released, 6 agents hang" in told
-    assert "28 workers are still stamped: big-1 at 98.7%, big-2 at 98.7%" in told
+    assert "28 stamps stay, their rows are 14 claimed, 14 released, 6 agents hang" in half.told
+    assert "28 workers are still stamped: big-1 at 98.7%, big-2 at 98.7%" in half.told
 
 
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_with_protection_the_leak_heals_in_minutes_and_the_running_job_is_untouched(seed):
-    figures = run_half(LeakedStamps(), protected=True, seed=seed, audience=Nobody())
+    figures = play_half(LeakedStamps, protected=True, seed=seed).figures
     assert not figures.outage
     assert (figures.measured["leaked"], figures.measured["workersUnstamped"]) == (28, 22)
     assert figures.measured["stillStampedAtTheEnd"] == 0

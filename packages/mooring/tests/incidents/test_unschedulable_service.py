@@ -2,13 +2,12 @@
 
 import pytest
 
-from mooring.incidents.replay import run_half
-from mooring.incidents.stage import Nobody
 from mooring.incidents.unschedulable_service import UnschedulableService
+from packages.mooring.tests.incidents.halves import play_half
 
 
 def test_without_protection_it_succeeded_and_is_pending_for_14_minutes():
-    figures = run_half(UnschedulableService(), protected=False, seed=1, audience=Nobody())
+    figures = play_half(UnschedulableService, protected=False, seed=1).figures
     assert figures.outage
     assert figures.measured["deployTaskSaidSucceededAfterSeconds"] is not None
     assert figures.measured["podPendingSeconds"] >= 835
@@ -21,7 +20,7 @@ def test_without_protection_it_succeeded_and_is_pending_for_14_minutes():
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_with_protection_it_is_refused_before_apply_and_its_fix_makes_it_serve(seed: int):
-    figures = run_half(UnschedulableService(), protected=True, seed=seed, audience=Nobody())
+    figures = play_half(UnschedulableService, protected=True, seed=seed).figures
     assert not figures.outage
     assert figures.measured["refusedAfterSeconds"] <= 5
     assert figures.measured["objectsAppliedWhenRefused"] == 0

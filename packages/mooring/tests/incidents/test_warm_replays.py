@@ -4,12 +4,11 @@ import pytest
 
 from mooring.incidents.node_rotation import NodeRotation
 from mooring.incidents.permission_lag import PermissionLag
-from mooring.incidents.replay import run_half
-from mooring.incidents.stage import Nobody
+from packages.mooring.tests.incidents.halves import play_half
 
 
 def test_without_protection_ten_of_ten_fail_on_every_cycle():
-    figures = run_half(NodeRotation(), protected=False, seed=1, audience=Nobody())
+    figures = play_half(NodeRotation, protected=False, seed=1).figures
     assert figures.outage and figures.measured["phase"] == "Stale"
     assert figures.measured["failedCycles"] == 10
     assert figures.measured["failedShardsInTheLast"] == figures.measured["jobsOnGoneNodes"] == 10
@@ -19,7 +18,7 @@ def test_without_protection_ten_of_ten_fail_on_every_cycle():
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_with_protection_one_cycle_leads_to_ready(seed):
-    figures = run_half(NodeRotation(), protected=True, seed=seed, audience=Nobody())
+    figures = play_half(NodeRotation, protected=True, seed=seed).figures
     assert not figures.outage and figures.measured["phase"] == "Ready"
     assert figures.measured["cyclesToReady"] == 1
     assert figures.measured["shardsFetchedAgain"] == 10
@@ -28,14 +27,14 @@ def test_with_protection_one_cycle_leads_to_ready(seed):
 
 
 def test_an_impatient_warmup_is_declared_failed_half_a_minute_before_its_permission_works():
-    figures = run_half(PermissionLag(), protected=False, seed=1, audience=Nobody())
+    figures = play_half(PermissionLag, protected=False, seed=1).figures
     assert figures.outage and figures.measured["phase"] == "Failed"
     assert 55 <= figures.measured["declaredFailedAfterSeconds"] <= 65
     assert figures.measured["linesOfEvidence"] > 1, "also then the last words are kept"
 
 
 def test_a_patient_warmup_is_ready_soon_after_its_permission_works():
-    figures = run_half(PermissionLag(), protected=True, seed=1, audience=Nobody())
+    figures = play_half(PermissionLag, protected=True, seed=1).figures
     assert not figures.outage
     assert figures.measured["declaredFailedAfterSeconds"] is None
     assert 90 < figures.measured["readyAfterSeconds"] < 150

@@ -1,7 +1,7 @@
 """Pools of silent workers by seed: they heal in time, and nothing that still speaks is killed.
 
 The seed decides how sessions reach workers, how many workers hang, who hears the others, and whether the leader dies.
-`MOORING_SILENCE_SEEDS` sets how many seeds are tried (default 200, five of them in the fast lane).
+`MOORING_SILENCE_SEEDS` sets how many seeds are tried (default 40, five of them in the fast lane).
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from mooring.model.claim_request import ClaimRequest
 from mooring.model.errors import MooringError
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour, harbour, play
 
-SEEDS = int(os.environ.get("MOORING_SILENCE_SEEDS", "200"))
+SEEDS = int(os.environ.get("MOORING_SILENCE_SEEDS", "40"))
 BATCH = 5
 FAST_SEEDS = 5
 POOL = f"{NAMESPACE}/linux"

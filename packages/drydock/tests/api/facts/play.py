@@ -38,7 +38,7 @@ _NODE_PORT = re.compile(r'("nodePort": )\d+')
 @functools.cache
 def load(name: str) -> dict[str, Any]:
     """The cases of a file."""
-    loaded: dict[str, Any] = yaml.safe_load((HERE / f"{name}.yaml").read_text())
+    loaded: dict[str, Any] = yaml.load((HERE / f"{name}.yaml").read_text(), yaml.CSafeLoader)
     return loaded
 
 

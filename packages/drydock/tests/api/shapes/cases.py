@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 def load(name: str) -> Any:
     """The cases of a file."""
-    return yaml.safe_load((HERE / f"{name}.yaml").read_text())
+    return yaml.load((HERE / f"{name}.yaml").read_text(), yaml.CSafeLoader)
 
 
 def recorded(name: str) -> Any:

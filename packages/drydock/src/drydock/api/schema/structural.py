@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
+
+from msgspec.json import decode, encode
 
 from drydock.api.schema.shape import STRING, Rule, Schema
 from drydock.api.types import LIBRARY
@@ -35,8 +38,13 @@ _COPIED = {
 
 
 def root_schema(declared: Mapping[str, Any], name: str = "") -> Schema:
-    """The shape of a whole custom object: what is declared, and what every object has."""
-    schema = to_schema(declared)
+    """The shape of a whole custom object: what is declared, and what every object has. Equal text, the same shape."""
+    return _root_schema(encode(declared), name)
+
+
+@lru_cache(maxsize=256)
+def _root_schema(declared: bytes, name: str) -> Schema:
+    schema = to_schema(decode(declared))
     metadata = replace(LIBRARY["meta.ObjectMeta"], description="name, labels and the like")
     if limited := schema.properties.get("metadata"):
         constrained = {key: replace(shape, name="") for key, shape in limited.properties.items()}

@@ -2,7 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
+from functools import lru_cache
 from typing import Any
+
+from msgspec.json import decode, encode
 
 from drydock.api.answers import causes
 from drydock.api.answers.status import Cause
@@ -34,11 +37,14 @@ _METADATA = "must not specify anything other than name and generateName, but met
 
 
 def schema_errors(declared: Declared, path: str) -> list[Cause]:
-    """Everything wrong with the schema of one version."""
-    found = list(_root(declared, path))
-    if not found:
-        found += _rules(declared, path, root=True)
-    return found
+    """Everything wrong with the schema of one version. Clusters of one process often get the same definitions."""
+    return list(_schema_errors(encode(declared), path))
+
+
+@lru_cache(maxsize=256)
+def _schema_errors(written: bytes, path: str) -> tuple[Cause, ...]:
+    declared = decode(written)
+    return tuple(_root(declared, path)) or tuple(_rules(declared, path, root=True))
 
 
 def _root(declared: Declared, path: str) -> Iterator[Cause]:

@@ -58,6 +58,7 @@ from mooring.queries.fleet import FleetQueries
 from mooring.queries.inspection import Inspection
 from mooring.queries.invariants import InvariantQueries, InvariantReading
 from mooring.queries.metrics import INVARIANT_FIGURES
+from mooring.queries.mint_checks import MintChecks
 from mooring.queries.pools import PoolStandings
 from mooring.queries.readings import Readings
 from mooring.queries.services import ServiceQueries
@@ -138,6 +139,7 @@ class Mooring:
         self.services = self._add(ServiceController(context, adapters.documents))
         self.budgets = self._add(BudgetController(context, self.fleet))
         self.queries = self._queries(given.options)
+        self.queries.doctor.look_too("mints", MintChecks(context, self.fleet, adapters.minter.refusal).look)
 
     def _context(self, given: Surroundings) -> Context:
         """The mechanisms that all controllers share."""

@@ -1,6 +1,8 @@
 """Every route, and what each kind of caller gets from it. The same table holds in virtual time and on Kubernetes.
 
-Columns: a caller with all rights in another namespace, a reader of this namespace, and an operator of the cluster.
+Columns: a caller with all rights in another namespace, a reader of this namespace, an operator of the cluster, another
+owner (it may claim in this namespace, and holds another claim), and the holder of the claim. The last two get what a
+reader gets, unless the row says otherwise.
 No token, an empty, a wrong and an expired one get 401 everywhere but on open routes.
 """
 
@@ -21,6 +23,27 @@ class Row:
     operator: tuple[int, ...] = SERVED
     body: Any = None
     open: bool = False
+    other: int | None = None
+    holder: int | None = None
+
+    @property
+    def for_other(self) -> int:
+        """What another owner gets."""
+        return self.reader if self.other is None else self.other
+
+    @property
+    def for_holder(self) -> int:
+        """What the holder gets."""
+        return self.for_other if self.holder is None else self.holder
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request; `{names}` stand for what the holder's claim has."""
+
+    method: str
+    target: str
+    body: Any = None
 
 
 NO = 403
@@ -52,16 +75,18 @@ TABLE: dict[tuple[str, str], Row] = {
     (POST, "/v1/workers/{namespace:str}/{name:str}/retire"): Row(
         "/v1/workers/runners/nobody/retire", NO, NO, (404,), body=WHY
     ),
-    # claims; {claim} is held by another caller
-    (POST, "/v1/pools/{namespace:str}/{name:str}/claims"): Row("/v1/pools/runners/vault/claims", NO, NO, body={}),
+    # claims; {claim} is held by the holder
+    (POST, "/v1/pools/{namespace:str}/{name:str}/claims"): Row(
+        "/v1/pools/runners/vault/claims", NO, NO, body={}, other=201
+    ),
     (GET, "/v1/claims"): Row("/v1/claims", 200, 200),
     (GET, "/v1/claims/{claim_id:str}"): Row("/v1/claims/{claim}", 404, 200),
-    (GET, "/v1/claims/{claim_id:str}/stream"): Row("/v1/claims/{claim}/stream", 404, NO, (403,)),
+    (GET, "/v1/claims/{claim_id:str}/stream"): Row("/v1/claims/{claim}/stream", 404, NO, (403,), holder=200),
     (GET, "/v1/claims/{claim_id:str}/result"): Row("/v1/claims/{claim}/result", 404, 404, (404,)),
     (POST, "/v1/claims/{claim_id:str}/heartbeat"): Row(
-        "/v1/claims/{claim}/heartbeat", 404, NO, (403,), body={"epoch": 1}
+        "/v1/claims/{claim}/heartbeat", 404, NO, (403,), body={"epoch": "{epoch}"}, holder=200
     ),
-    (DELETE, "/v1/claims/{claim_id:str}"): Row("/v1/claims/{claim}", 404, NO),
+    (DELETE, "/v1/claims/{claim_id:str}"): Row("/v1/claims/{claim}", 404, NO, holder=200),
     # dispatch: the token of a caller is not a worker's
     (POST, "/v1/dispatch"): Row("/v1/dispatch", 401, 401, (401,), body={}),
     (POST, "/v1/dispatch/heartbeat"): Row("/v1/dispatch/heartbeat", 401, 401, (401,), body={"claim": "x", "epoch": 1}),
@@ -70,7 +95,7 @@ TABLE: dict[tuple[str, str], Row] = {
     ),
     # warmups
     (GET, "/v1/warmups"): Row("/v1/warmups", 200, 200),
-    (GET, "/v1/warmups/{namespace:str}/{name:str}"): Row("/v1/warmups/runners/dataset-core", NO, 200),
+    (GET, "/v1/warmups/{namespace:str}/{name:str}"): Row("/v1/warmups/runners/dataset-core", NO, 200, other=NO),
     (POST, "/v1/warmups/{namespace:str}/{name:str}/rewarm"): Row("/v1/warmups/runners/dataset-core/rewarm", NO, NO),
     (POST, "/v1/warmups/{namespace:str}/{name:str}/close-circuit"): Row(
         "/v1/warmups/runners/dataset-core/close-circuit", NO, NO
@@ -78,9 +103,9 @@ TABLE: dict[tuple[str, str], Row] = {
     # submissions
     (GET, "/v1/submissions"): Row("/v1/submissions", 200, 200),
     (POST, "/v1/submissions"): Row("/v1/submissions", NO, NO, (201,), body=ORDER),
-    (GET, "/v1/submissions/{namespace:str}/{name:str}"): Row("/v1/submissions/runners/job-core", NO, 200),
+    (GET, "/v1/submissions/{namespace:str}/{name:str}"): Row("/v1/submissions/runners/job-core", NO, 200, other=NO),
     (GET, "/v1/submissions/{namespace:str}/{name:str}/logs"): Row(
-        "/v1/submissions/runners/job-core/logs?step=main", NO, 404, (404,)
+        "/v1/submissions/runners/job-core/logs?step=main", NO, 404, (404,), other=NO
     ),
     (POST, "/v1/submissions/{namespace:str}/{name:str}/cancel"): Row(
         "/v1/submissions/runners/nobody/cancel", NO, NO, (404,), body=WHY
@@ -88,9 +113,9 @@ TABLE: dict[tuple[str, str], Row] = {
     (DELETE, "/v1/submissions/{namespace:str}/{name:str}"): Row("/v1/submissions/runners/nobody", NO, NO, (404,)),
     # services
     (GET, "/v1/services"): Row("/v1/services", 200, 200),
-    (GET, "/v1/services/{namespace:str}/{name:str}"): Row("/v1/services/runners/finder", NO, 200),
+    (GET, "/v1/services/{namespace:str}/{name:str}"): Row("/v1/services/runners/finder", NO, 200, other=NO),
     (GET, "/v1/services/{namespace:str}/{name:str}/document"): Row(
-        "/v1/services/runners/nobody/document", NO, 404, (404,)
+        "/v1/services/runners/nobody/document", NO, 404, (404,), other=NO
     ),
     (PUT, "/v1/services/{namespace:str}/{name:str}"): Row(
         "/v1/services/runners/finder?dryRun=true", NO, NO, body=SERVICE
@@ -140,12 +165,16 @@ TABLE: dict[tuple[str, str], Row] = {
     (GET, "/services"): Row("/services", 200, 200),
     (GET, "/services.json"): Row("/services.json", 200, 200),
     (GET, "/services.csv"): Row("/services.csv", 200, 200),
-    (GET, "/services/deploy"): Row("/services/deploy?service=runners/finder", 404, 200),
+    (GET, "/services/deploy"): Row("/services/deploy?service=runners/finder", 404, 200, other=404),
     (GET, "/docs"): Row("/docs", 200, 200),
-    (GET, "/docs/{namespace:str}/{name:str}"): Row("/docs/runners/finder", NO, 200),
-    (GET, "/docs/{namespace:str}/{name:str}/openapi.json"): Row("/docs/runners/nobody/openapi.json", NO, 404, (404,)),
+    (GET, "/docs/{namespace:str}/{name:str}"): Row("/docs/runners/finder", NO, 200, other=NO),
+    (GET, "/docs/{namespace:str}/{name:str}/openapi.json"): Row(
+        "/docs/runners/nobody/openapi.json", NO, 404, (404,), other=NO
+    ),
     (GET, "/stream"): Row("/stream?page=fleet", 200, 200),
-    (POST, "/actions/claims/{claim_id:str}/release"): Row("/actions/claims/{claim}/release", 404, NO, (303,), body={}),
+    (POST, "/actions/claims/{claim_id:str}/release"): Row(
+        "/actions/claims/{claim}/release", 404, NO, (303,), body={}, holder=303
+    ),
     (POST, "/actions/workers/{namespace:str}/{name:str}/retire"): Row(
         "/actions/workers/runners/nobody/retire", NO, NO, (404,), body={}
     ),
@@ -166,3 +195,14 @@ TABLE: dict[tuple[str, str], Row] = {
         "/actions/services/runners/nobody/delete", NO, NO, (404,), body={}
     ),
 }
+
+CLAIMS = "/v1/pools/runners/vault/claims"
+# What another owner asks about the claim, even with its id, epoch and key.
+OTHER_OWNER: tuple[tuple[Call, int], ...] = (
+    (Call(POST, CLAIMS, {"owner": "runners.holder"}), NO),
+    (Call(POST, CLAIMS, {"owner": "acme"}), NO),
+    (Call(POST, CLAIMS, {"idempotencyKey": "{key}"}), 409),
+    (Call(POST, "/v1/claims/{claim}/heartbeat", {"epoch": "{epoch}"}), NO),
+    (Call(DELETE, "/v1/claims/{claim}?epoch={epoch}"), NO),
+    (Call(DELETE, "/v1/claims/{claim}"), NO),
+)

@@ -11,7 +11,7 @@ from mooring.dashboard.live_access import RULES
 from mooring.dashboard.pages import PAGES
 from mooring.incidents.real_stage import open_real_stage
 from packages.mooring.tests.access.front import OPERATOR_TOKEN, Front, open_front
-from packages.mooring.tests.access.judging import judge_table, make_callers, make_objects
+from packages.mooring.tests.access.judging import Judge, make_callers, make_objects
 from packages.mooring.tests.access.table import TABLE
 from packages.mooring.tests.requirements import require_kubernetes
 
@@ -59,7 +59,7 @@ def test_every_live_view_needs_what_its_page_needs():
 async def test_every_caller_gets_what_the_table_says(world):
     async with open_front(world, world.start()) as front:
         callers, node = await make_callers(world), await make_objects(world)
-        wrong = await judge_table(front, callers, node)
+        wrong = await Judge(front, callers, node).judge()
         assert not wrong, "\n".join(wrong)
 
 
@@ -70,5 +70,5 @@ async def test_every_caller_gets_what_the_table_says_on_kubernetes():
     require_kubernetes()
     async with open_real_stage(1.0, plain_nodes(2)) as stage, open_front(stage, stage.start()) as front:
         callers, node = await make_callers(stage), await make_objects(stage)
-        wrong = await judge_table(front, callers, node)
+        wrong = await Judge(front, callers, node).judge()
         assert not wrong, "\n".join(wrong)

@@ -63,6 +63,9 @@ class NoMint:
     async def revoke(self, mint: Any, claim: Any) -> None:
         return None
 
+    async def refusal(self, url: str) -> str:
+        return ""
+
 
 class Dock:
     """The world, and blocking hands to move it with."""

@@ -7,7 +7,8 @@ import pytest
 from aiohttp import web
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from mooring.engine.outgoing import DestinationRefused, GuardedResolver, check_url, open_session
+from mooring.engine.metrics import OUTGOING_REFUSED
+from mooring.engine.outgoing import DestinationRefused, GuardedResolver, check_url, find_refusal, open_session
 from mooring.planning.destinations import THIS_MACHINE, OutgoingPolicy, parse_policy
 
 CLUSTER = OutgoingPolicy()
@@ -91,3 +92,43 @@ async def test_a_name_that_changes_its_address_between_two_looks_gains_nothing()
     await resolver.resolve("rebinding.example.com", 80)
     with pytest.raises(DestinationRefused, match="this machine itself"):
         await resolver.resolve("rebinding.example.com", 80)
+
+
+class NoNames(Names):
+    """Resolves nothing."""
+
+    async def resolve(self, host: str, port: int = 0, family: int = 0) -> list[ResolveResult]:
+        raise OSError(-2, "Name or service not known")
+
+
+@pytest.mark.parametrize(
+    ("url", "addresses", "policy", "why"),
+    [
+        ("https://mint.example.com/", ["10.0.0.7"], CLUSTER, ""),
+        ("https://mint.example.com/", ["169.254.169.254", "10.0.0.7"], CLUSTER, ""),
+        ("https://mint.example.com/", ["169.254.169.254"], CLUSTER, "169.254.169.254 is link-local or a metadata"),
+        ("http://169.254.169.254/latest", [], CLUSTER, "169.254.169.254 is link-local or a metadata"),
+        ("http://metadata.google.internal/", [], CLUSTER, "metadata.google.internal is a metadata service"),
+        (
+            "https://mint.example.com/",
+            ["10.0.0.7"],
+            parse_policy("mint.other.com", loopback=False),
+            "is not in MOORING",
+        ),
+        ("https://mint.example.com/", ["10.0.0.7"], parse_policy("10.1.0.0/16", loopback=False), "is not in MOORING"),
+        ("https://mint.example.com/", ["10.1.0.7"], parse_policy("10.1.0.0/16", loopback=False), ""),
+        ("https://[", [], CLUSTER, "the URL is not valid"),
+    ],
+)
+async def test_a_destination_can_be_judged_without_a_call(
+    url: str, addresses: list[str], policy: OutgoingPolicy, why: str
+) -> None:
+    before = OUTGOING_REFUSED._value.get()
+    found = await find_refusal(url, policy, Names(addresses))
+    assert (why in found) if why else (found == "")
+    assert OUTGOING_REFUSED._value.get() == before, "no call was refused"
+
+
+async def test_a_name_that_cannot_be_resolved_would_not_be_called() -> None:
+    found = await find_refusal("https://mint.example.com/", CLUSTER, NoNames())
+    assert found == "mint.example.com cannot be resolved: Name or service not known"

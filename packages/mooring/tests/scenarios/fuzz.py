@@ -74,16 +74,15 @@ class FuzzingTransport:
         if not self.active or not self._chosen(found):
             return found
         self.changed += 1
-        changed = copy.deepcopy(found)
+        kept = {key: found["metadata"][key] for key in _KEPT if key in found["metadata"]}
         for _ in range(1 + self._entropy.below(4)):
             if self._entropy.fraction() < 0.3:
-                self._mark(changed)
+                self._mark(found)
             else:
-                self._spoil(changed)
-        metadata = changed.get("metadata")
-        changed["metadata"] = metadata if isinstance(metadata, dict) else {}
-        changed["metadata"].update({key: found["metadata"][key] for key in _KEPT if key in found["metadata"]})
-        return changed
+                self._spoil(found)
+        metadata = found.get("metadata")
+        found["metadata"] = {**(metadata if isinstance(metadata, dict) else {}), **kept}
+        return found
 
     def _spoil(self, whole: Body) -> None:
         """One field, anywhere."""
@@ -92,7 +91,7 @@ class FuzzingTransport:
         if self._entropy.fraction() < 0.2:
             del holder[key]
         else:
-            holder[key] = copy.deepcopy(self._nasty())
+            holder[key] = self._nasty()
 
     def _mark(self, whole: Body) -> None:
         """One label or annotation of ours."""
@@ -103,7 +102,7 @@ class FuzzingTransport:
                 section[_MARKS[self._entropy.below(len(_MARKS))]] = self._nasty()
 
     def _nasty(self) -> Any:
-        return NASTY[self._entropy.below(len(NASTY))]
+        return copy.deepcopy(NASTY[self._entropy.below(len(NASTY))])
 
 
 def _places(value: Any) -> Any:

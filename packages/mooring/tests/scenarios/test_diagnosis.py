@@ -209,3 +209,19 @@ async def test_a_pool_whose_workers_crash_is_one_failing_line_with_its_last_word
         assert "kubectl" in check.fix and "raise" not in check.fix
         (pool,) = [pool for pool in replica.mooring.queries.fleet.pools() if pool.name == "linux"]
         assert pool.why.fix.startswith(f"mooring explain pod/{NAMESPACE}/linux-")
+
+
+async def test_a_mint_that_the_outgoing_policy_refuses_is_a_failing_line(world):
+    world.mint.refused = {"http://169.254.169.254/": "it is link-local"}
+    replica = world.start()
+    await world.pool("near", warm=0, max=1, mint={"url": "http://mint.example.com/"})
+    await world.pool("far", warm=0, max=1, mint={"url": "http://169.254.169.254/"})
+    revoking = {"url": "http://mint.example.com/", "revokeURL": "http://169.254.169.254/"}
+    await world.pool("late", warm=0, max=1, mint=revoking)
+    await world.clock.sleep(10)
+    found = {check.id: check for check in (await replica.mooring.queries.doctor.examine()).checks}
+    assert found[f"mint/{NAMESPACE}/near"].status == "ok"
+    far, late = found[f"mint/{NAMESPACE}/far"], found[f"mint/{NAMESPACE}/late"]
+    assert (far.status, far.message) == ("fail", "spec.mint.url is not called: it is link-local")
+    assert (late.status, late.message) == ("fail", "spec.mint.revokeURL is not called: it is link-local")
+    assert "MOORING_OUTGOING_ALLOW" in far.fix

@@ -177,3 +177,22 @@ async def test_workers_are_believed_when_their_pool_is_seen_after_them(world: Ha
     await second.mooring.wait_synced()
     assert {worker.pool_uid for worker in second.mooring.fleet.workers(POOL)} == {uid}
     assert second.mooring.fleet.strangers == ()
+
+
+@pytest.mark.parametrize("mark", [names.UNPROVEN, names.STAMPED_AT, names.TENANT_SINCE])
+@pytest.mark.parametrize("moment", ["9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "2026-12-31T00:00:00Z"])
+async def test_a_time_that_nobody_could_have_written_stops_no_check(world: Harbour, mark: str, moment: str) -> None:
+    replica = world.start()
+    await world.pool(warm=2, max=4, reuse="Always")
+    await world.until_idle(2)
+    before, (forged, *_) = bugs(), await world.pods()
+    marks = {"labels": {names.OWNER: "mallory"}, "annotations": {mark: moment, names.EPOCH: "1", names.CLAIM: "x"}}
+    await world.client.merge_patch(PODS, forged.metadata.name, {"metadata": marks}, NAMESPACE)
+    await world.clock.sleep(30)
+    claim = await replica.mooring.claims.desk.claim(POOL, ClaimRequest("acme", ttl_seconds=3600, wait=30))
+    patch = {"metadata": {"annotations": {names.DO_NOT_DISRUPT: None}}}
+    await world.client.merge_patch(PODS, claim.pod_name or "", patch, NAMESPACE)
+    await world.clock.sleep(10)
+    pod = await world.client.get(PODS, claim.pod_name or "", NAMESPACE)
+    assert pod.metadata.annotations.get(names.DO_NOT_DISRUPT) == "true", "others are protected as before"
+    assert bugs() == before and not replica.task.done()

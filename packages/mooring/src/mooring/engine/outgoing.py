@@ -12,7 +12,7 @@ from yarl import URL
 
 from mooring.engine.metrics import OUTGOING_REFUSED
 from mooring.model.errors import Refused
-from mooring.planning.destinations import FIX, OutgoingPolicy, is_address, refuse_destination, refuse_host
+from mooring.planning.destinations import FIX, OutgoingPolicy, is_address, refuse_destination, refuse_url
 
 
 class DestinationRefused(Refused):
@@ -51,15 +51,23 @@ def open_session(policy: OutgoingPolicy) -> aiohttp.ClientSession:
 
 def check_url(url: str, policy: OutgoingPolicy) -> None:
     """Raise `DestinationRefused` for a host that is refused by name, or for an address: that is not resolved."""
-    try:
-        host = URL(url).host or ""
-    except ValueError as error:
-        raise _refusal("the URL is not valid") from error
-    why = refuse_host(host, policy) if host else "the URL has no host"
-    if not why and is_address(host):
-        why = refuse_destination(host, host, policy)
-    if why:
+    if why := refuse_url(url, policy):
         raise _refusal(why)
+
+
+async def find_refusal(url: str, policy: OutgoingPolicy, names: AbstractResolver) -> str:
+    """Why a call of this URL would not be made now; empty if it would. Nothing is connected to."""
+    if why := refuse_url(url, policy):
+        return why
+    host = URL(url).host or ""
+    if is_address(host):
+        return ""
+    try:
+        found = await names.resolve(host)
+    except OSError as error:
+        return f"{host} cannot be resolved: {error.strerror or error}"
+    reasons = [refuse_destination(host, one["host"], policy) for one in found]
+    return reasons[0] if reasons and all(reasons) else ""
 
 
 def _refusal(why: str) -> DestinationRefused:

@@ -45,6 +45,7 @@ class Mint:
     refusing: int = 0  # how many revocations fail
     alive: set[str] = field(default_factory=set)  # claims whose credentials are not revoked
     revoked: list[tuple[str, str]] = field(default_factory=list)  # every call: its URL and claim
+    refused: dict[str, str] = field(default_factory=dict)  # URLs that may not be called, and why
 
     async def mint(self, pool: Pool, claim: Claim) -> dict[str, Any] | None:
         """The answer of the webhook."""
@@ -66,6 +67,10 @@ class Mint:
             self.refusing -= 1
             raise MintFailed("the mint is closed")
         self.alive.discard(claim.id)
+
+    async def refusal(self, url: str) -> str:
+        """As the policy of the play says."""
+        return self.refused.get(url, "")
 
 
 async def _hang(seconds: float) -> None:

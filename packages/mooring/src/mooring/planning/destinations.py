@@ -4,17 +4,20 @@ from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
+from yarl import URL
+
 from mooring.model.errors import InvalidInput
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
-# Metadata services that are not link-local: Azure's agent, Alibaba's metadata, AWS over IPv6.
-_METADATA = frozenset(map(ip_address, ("168.63.129.16", "100.100.100.200", "fd00:ec2::254")))
+# Metadata services that are not link-local: Azure's agent, Alibaba, Oracle, Google over IPv6, AWS over IPv6.
+_METADATA = tuple(map(ip_network, ("168.63.129.16", "100.100.100.200", "192.0.0.192", "fd20:ce::254", "fd00:ec2::/32")))
 _METADATA_NAMES = frozenset(
     {"metadata", "metadata.goog", "metadata.google.internal", "instance-data", "instance-data.ec2.internal"}
 )
-_NAT64 = ip_network("64:ff9b::/96")
+# IPv6 addresses that end with the IPv4 address they lead to: NAT64, NAT64 of a site, IPv4-compatible.
+_ENDS_WITH_IPV4 = tuple(map(ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "::/96")))
 FIX = "correct the URL, or allow it with MOORING_OUTGOING_ALLOW"
 
 
@@ -84,11 +87,22 @@ def refuse_address(address: str, loopback: bool) -> str:
         return f"{address!r} is not an IP address"
     if found.is_loopback:
         return "" if loopback else f"{address} is this machine itself"
-    if found.is_link_local or found in _METADATA:
+    if found.is_link_local or any(found in network for network in _METADATA):
         return f"{address} is link-local or a metadata service: that is where clouds keep credentials"
     if found.is_unspecified or found.is_multicast or (found.version == 4 and found.is_reserved):
         return f"{address} is not the address of a machine"
     return ""
+
+
+def refuse_url(url: str, policy: OutgoingPolicy) -> str:
+    """Why no connection is made to this URL, as far as can be said before its name is resolved."""
+    try:
+        host = URL(url).host or ""
+    except ValueError:
+        return "the URL is not valid"
+    if not host:
+        return "the URL has no host"
+    return refuse_host(host, policy) or (refuse_destination(host, host, policy) if is_address(host) else "")
 
 
 def is_address(host: str) -> bool:
@@ -104,6 +118,6 @@ def _unwrap(address: Address) -> Address:
     """The IPv4 address inside an IPv6 address, if it is one that leads there."""
     if isinstance(address, IPv4Address):
         return address
-    if address in _NAT64:
+    if int(address) > 1 and any(address in network for network in _ENDS_WITH_IPV4):  # :: and ::1 are themselves
         return IPv4Address(int(address) & 0xFFFF_FFFF)
-    return address.ipv4_mapped or address.sixtofour or address
+    return address.ipv4_mapped or address.sixtofour or IPv6Address(int(address))  # without its scope

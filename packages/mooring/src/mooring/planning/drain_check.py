@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 
 import msgspec
 
 from mooring.model.claim import Claim
+from mooring.model.moments import later
 from mooring.model.node import Node
 from mooring.model.pool import Pool
 from mooring.model.worker import ClassifiedWorker, WorkerState
@@ -209,7 +210,7 @@ def _forced_at(snapshot: DrainSnapshot) -> datetime | None:
     bound = snapshot.node.drain_bound
     if bound is None or bound.seconds is None:
         return None
-    return (bound.began_at or snapshot.now) + timedelta(seconds=bound.seconds)
+    return later(bound.began_at or snapshot.now, bound.seconds)
 
 
 def _worker(item: ClassifiedWorker) -> WorkerAtStake:

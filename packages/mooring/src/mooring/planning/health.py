@@ -11,6 +11,7 @@ from datetime import timedelta
 import msgspec
 
 from mooring.model.health import KEPT_CHECKS, Check, WorkerHealth
+from mooring.model.moments import later
 from mooring.model.node import Node
 from mooring.model.proof import Proofs, by_cluster, by_worker
 from mooring.model.worker import Worker
@@ -101,7 +102,7 @@ def _confirm(worker: Worker, node: Node | None, health: WorkerHealth) -> str:
     assert last is not None
     if worker.terminating_since is not None:
         due = worker.deletion_due
-        if due is not None and last.at > due + timedelta(seconds=OVERDUE_SECONDS):
+        if due is not None and last.at > later(due, OVERDUE_SECONDS):
             return f"its grace ended at {due:%H:%M:%SZ}"
         return ""
     if worker.node and node is None:

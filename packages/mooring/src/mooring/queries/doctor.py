@@ -15,7 +15,7 @@ import structlog
 from hawser import views
 from hawser.clock import Clock
 from hawser.errors import NotPermitted, NotServed, ObjectNotFound
-from hawser.resources import BUDGETS, CRDS, SECRETS, Resource
+from hawser.resources import BUDGETS, CRDS, Resource
 from mooring.kinds import load_crds
 from mooring.kinds.budgets import budget_from_view
 from mooring.kinds.resources import MANAGEDSERVICES, WARMUPS
@@ -25,11 +25,9 @@ from mooring.model.doctor_report import Check, CheckStatus, DoctorReport
 from mooring.model.errors import MooringError
 from mooring.model.explanation import Explanation
 from mooring.model.permissions import CLUSTER_RULES, CLUSTER_SCOPED, OPTIONAL
-from mooring.model.pool import Pool, SecretKey
 from mooring.planning import doctor as judge
 from mooring.planning.actions import WARM_FLOOR
 from mooring.planning.budgets.plan import find_abandoned_budgets
-from mooring.planning.mint_keys import KeyState, find_key, judge_mint_key, name_subject
 from mooring.planning.pool_checks import judge_pools
 from mooring.planning.sick_pools import SickPool, find_sick_pools, judge_sick_pool
 from mooring.planning.transport import judge_certificate, judge_encryption
@@ -40,9 +38,6 @@ log = structlog.get_logger()
 
 LIMIT_SECONDS = 5.0
 _REVIEWS_AT_ONCE = 16
-_SELF_REVIEWS = Resource(
-    "authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", False, views.PartialObject
-)
 _MOST_EXPLAINED = 20  # sick pools whose worst worker is asked for its log
 _ORDER = (CheckStatus.FAIL, CheckStatus.WARN, CheckStatus.UNKNOWN, CheckStatus.OK)
 
@@ -100,7 +95,6 @@ class Doctor:
             "caches": self._caches,
             "invariants": self._invariants,
             "pools": self._pools,
-            "mints": self._mints,
             "workers": self._sick_pools,
             "quarantine": self._quarantine,
             "leftovers": self._leftovers,
@@ -250,29 +244,6 @@ class Doctor:
     async def _pools(self) -> Iterable[Check]:
         pools = tuple(self._examined.pools.pools.values())
         return (*judge_pools(pools, self._clock.now()), *judge.judge_protection(pools))
-
-    async def _mints(self) -> Iterable[Check]:
-        pools = self._examined.pools.pools.values()
-        keys = [(pool, find_key(pool.spec.mint.auth)) for pool in pools if pool.spec.mint is not None]
-        subject = await self._subject() if keys else ""
-        return [
-            judge_mint_key(pool, key, await self._mint_key(pool, key), subject) for pool, key in keys if key is not None
-        ]
-
-    async def _subject(self) -> str:
-        """Who Mooring is for the cluster."""
-        wanted = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
-        answer = await self._examined.context.client.create(_SELF_REVIEWS.raw(), wanted)
-        return name_subject(str(answer["status"]["userInfo"]["username"]))
-
-    async def _mint_key(self, pool: Pool, key: SecretKey) -> KeyState:
-        try:
-            found = await self._examined.context.client.get(SECRETS.raw(), key.secret_name, pool.namespace)
-        except ObjectNotFound:
-            return KeyState.NO_SECRET
-        except NotPermitted:
-            return KeyState.FORBIDDEN
-        return KeyState.PRESENT if (found.get("data") or {}).get(key.key) else KeyState.NO_KEY
 
     async def _sick_pools(self) -> Iterable[Check]:
         fleet = self._examined.pools

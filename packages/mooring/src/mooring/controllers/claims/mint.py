@@ -8,7 +8,7 @@ import msgspec
 
 from hawser.views import format_time
 from mooring.controllers.claims.mint_auth import MintFailed, MintKeys
-from mooring.engine.outgoing import DestinationRefused, check_url, open_session
+from mooring.engine.outgoing import DestinationRefused, check_url, find_refusal, open_session
 from mooring.model.claim import Claim
 from mooring.model.pool import Mint, Pool
 from mooring.planning.destinations import OutgoingPolicy
@@ -28,6 +28,10 @@ class Minter(Protocol):
 
     async def revoke(self, mint: Mint, claim: Claim) -> None:
         """Revoke what was made for a claim that has ended. Raises `MintFailed`."""
+        ...
+
+    async def refusal(self, url: str) -> str:
+        """Why a mint at this URL would not be called; empty if it would."""
         ...
 
 
@@ -65,6 +69,9 @@ class WebhookMinter:
             "endedAt": format_time(claim.ended_at) if claim.ended_at else None,
         }
         await self._post(mint.revoke_url, mint, claim, {**_describe(claim), **end}, fine=_GONE)
+
+    async def refusal(self, url: str) -> str:
+        return await find_refusal(url, self._policy, aiohttp.ThreadedResolver())
 
     async def _post(self, url: str, mint: Mint, claim: Claim, body: dict[str, Any], fine: int = 0) -> bytes:
         session = self._session = self._session or open_session(self._policy)

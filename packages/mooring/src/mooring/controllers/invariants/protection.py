@@ -6,7 +6,6 @@ like any others, and the leader removes them. When nothing changed, nothing is a
 
 import asyncio
 from collections.abc import Callable, Mapping
-from datetime import timedelta
 from itertools import chain
 
 import structlog
@@ -23,6 +22,7 @@ from mooring.ledger.records import Holds, InvariantCheck
 from mooring.model.audit import AuditOutcome, Subject
 from mooring.model.claim import Hold
 from mooring.model.errors import MooringError
+from mooring.model.moments import later
 from mooring.model.worker import Worker
 from mooring.planning.invariants.protection import (
     BUSY_IS_PROTECTED,
@@ -100,7 +100,7 @@ class ProtectionEnforcement:
         pool = self._fleet.pool(f"{worker.namespace}/{worker.pool}")
         since = worker.unproven_since or worker.created_at
         ceiling = pool.spec.protection.ceiling_seconds if pool is not None else 0
-        until = since + timedelta(seconds=ceiling)
+        until = later(since, ceiling)  # anybody may have written it
         return Hold(worker.uid, f"adopted-{worker.uid}", 0, "a session from before its adoption", since, until)
 
     async def _protect(self, plan: ProtectionPlan) -> int:

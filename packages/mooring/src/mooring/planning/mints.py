@@ -1,9 +1,11 @@
-"""The doctor's judgement of the Secret that a pool's mint is called with."""
+"""The doctor's judgement of a pool's mint: where it is, and the Secret that it is called with."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from mooring.model.doctor_report import Check, CheckStatus
 from mooring.model.pool import MintAuth, Pool, SecretKey
+from mooring.planning.destinations import FIX
 
 
 class KeyState(StrEnum):
@@ -26,9 +28,17 @@ def name_subject(username: str) -> str:
     return f"--user={username}" if prefix or account == username else f"--serviceaccount={account}"
 
 
+def judge_mint_url(pool: Pool, refusals: Mapping[str, str]) -> Check:
+    """Whether Mooring calls the mint of this pool. `refusals` has the fields whose URL is not called, and why."""
+    if not refusals:
+        return Check(_check_id(pool), CheckStatus.OK, "its mint may be called; the calls are not authenticated")
+    said = "; ".join(f"spec.mint.{name} is not called: {why}" for name, why in refusals.items())
+    return Check(_check_id(pool), CheckStatus.FAIL, said, dict(refusals), FIX)
+
+
 def judge_mint_key(pool: Pool, which: SecretKey, state: KeyState, subject: str) -> Check:
     """Whether claims of this pool can be minted. `subject` names the account that Mooring runs as."""
-    check_id, secret = f"mint/{pool.key}", f"Secret {pool.namespace}/{which.secret_name}"
+    check_id, secret = _check_id(pool), f"Secret {pool.namespace}/{which.secret_name}"
     evidence = {"secret": which.secret_name, "key": which.key}
     match state:
         case KeyState.FORBIDDEN:
@@ -47,3 +57,7 @@ def judge_mint_key(pool: Pool, which: SecretKey, state: KeyState, subject: str) 
             return Check(check_id, CheckStatus.FAIL, f"{secret} of its mint has no key {which.key!r}", evidence, fix)
         case KeyState.PRESENT:
             return Check(check_id, CheckStatus.OK, f"{secret} of its mint can be read", evidence)
+
+
+def _check_id(pool: Pool) -> str:
+    return f"mint/{pool.key}"

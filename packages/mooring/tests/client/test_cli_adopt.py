@@ -8,6 +8,7 @@ import pytest
 
 from hawser.resources import PODS
 from mooring.client import Mooring
+from mooring.kinds.resources import WORKERPOOLS
 from packages.mooring.tests.client.dock import NAMESPACE, TOKEN
 
 
@@ -56,6 +57,7 @@ def test_nothing_to_adopt_a_missing_reason_and_an_unknown_pool_each_fail_in_thei
     pool = dock.pool(warm=0, max=1)
     code, _, err = mooring("adopt", "--pool", pool, "--selector", "app=nobody", "--reason", "why")
     assert code == 1 and "no pod in" in err
+    assert f"fix: kubectl get pods -n {NAMESPACE} --show-labels" in err
     code, _, err = mooring("adopt", "--pool", pool, "--selector", "app=nobody")
     assert code == 2 and "--reason" in err
     code, _, err = mooring("adopt", "--pool", f"{NAMESPACE}/none", "--selector", "app=nobody", "--reason", "why")
@@ -66,3 +68,23 @@ def test_nothing_to_adopt_a_missing_reason_and_an_unknown_pool_each_fail_in_thei
         headers={"Authorization": f"Bearer {TOKEN}"},
     )
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_input")
+
+
+def test_the_printed_fix_of_a_full_pool_makes_room_for_the_pods(dock, mooring, runner):
+    pool = dock.pool(warm=1, max=1)
+    ask = ("adopt", "--pool", pool, "--selector", "app=old-runner", "--reason", "taken over", "--yes")
+    code, _, err = mooring(*ask)
+    assert code == 1 and "spec.max allows (1)" in err
+    namespace, name = pool.split("/")
+    fix = err.partition("fix: ")[2].strip()
+    command, _, patch = fix.partition(" -p ")
+    assert command == f"kubectl -n {namespace} patch workerpool {name} --type merge"
+    dock.call(dock.client.merge_patch(WORKERPOOLS, name, json.loads(patch.strip("'")), namespace))
+    code, out, err = mooring(*ask)
+    assert code == 0, err
+    assert len(dock.pods(pool)) == 2
+    code, _, err = mooring(*ask)
+    again = f"mooring adopt --pool {pool} --selector mooring.dev/worker={runner} --idle --reason WHY"
+    assert code == 1 and f"fix: {again}" in err
+    code, out, _ = mooring(*again.split()[1:], "--yes")
+    assert code == 0 and "proven-idle" in out

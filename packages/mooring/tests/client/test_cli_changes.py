@@ -36,7 +36,7 @@ def test_a_release_prints_its_reason_and_is_audited_with_the_user(dock, mooring,
     answer = json.loads(output)
     assert code == 0
     assert (answer["apiVersion"], answer["kind"], answer["id"]) == ("mooring.dev/v1", "Claim", held.id)
-    assert (answer["state"], answer["reason"]) == ("released", "needed elsewhere")
+    assert (answer["state"], answer["reason"]) == ("released", "needed elsewhere (by operator)")
     (row,) = trail(dock, name=held.id)
     assert row.actor == "operator" and row.reason == "needed elsewhere"
     _, listed, _ = mooring("audit", "--name", held.id, "-o", "ndjson")
@@ -52,7 +52,7 @@ def test_a_dry_run_of_release_prints_who_would_lose_which_worker(dock, mooring, 
     assert mooring("release", held.id)[0] == 0
     assert mooring("release", held.id, "--dry-run")[0] == 3
     code, output, _ = mooring("release", held.id)
-    assert code == 0 and output == f"claim/{held.id} released: released by an operator\n"
+    assert code == 0 and output == f"claim/{held.id} released: released by operator\n"
     assert len(trail(dock, name=held.id)) == 1
 
 
@@ -61,7 +61,7 @@ def test_release_on_a_terminal_asks_for_confirmation(dock, environment, held):
     assert code == 1 and "acme loses worker" in seen and "Go on? [y/N]" in seen and "nothing was changed" in seen
     assert dock.claim(held.id).state is ClaimState.RUNNING
     code, seen = on_a_terminal(environment, b"y\n", "release", held.id)
-    assert code == 0 and "released by an operator" in seen
+    assert code == 0 and "released by operator" in seen
     assert dock.claim(held.id).state is ClaimState.RELEASED
 
 

@@ -129,7 +129,7 @@ def test_claims_are_listed_and_released(dock, mooring):
     code, output, _ = mooring("release", first.id, "--dry-run")
     assert code == 0 and "acme" in output and dock.claim(first.id).state is ClaimState.RUNNING
     code, output, _ = mooring("release", first.id)
-    assert code == 0 and output == f"claim/{first.id} released: released by an operator\n"
+    assert code == 0 and output == f"claim/{first.id} released: released by operator\n"
     assert dock.claim(first.id).state is ClaimState.RELEASED
     assert mooring("claims", "--only", "sleeping")[0] == 2
 
@@ -158,7 +158,7 @@ def test_an_id_may_be_shortened_to_a_beginning_that_no_other_has(dock, mooring):
     with Mooring(dock.url, TOKEN).claim(pool, owner="acme") as held:
         held.detach()
     code, output, _ = mooring("release", f"claim/{held.id[:12]}", "--reason", "too long")
-    assert (code, output) == (0, f"claim/{held.id} released: too long\n")
+    assert (code, output) == (0, f"claim/{held.id} released: too long (by operator)\n")
     assert dock.claim(held.id).state is ClaimState.RELEASED
 
 

@@ -96,7 +96,7 @@ def test_the_stream_of_a_claim_begins_with_it_and_ends_with_it(dock):
     listening.join(2)
     assert not listening.is_alive()
     name, body = events[-1]
-    assert (name, body["cause"], body["reason"]) == ("claim", "revoked", "needed elsewhere")
+    assert (name, body["cause"], body["reason"]) == ("claim", "revoked", "needed elsewhere (by operator)")
 
 
 def test_a_holder_learns_of_a_revocation_in_under_two_seconds(dock):
@@ -155,8 +155,9 @@ def test_a_waiting_claim_that_is_released_ends_its_client_with_the_reason(dock, 
         waiting.join(10)
         assert dock.open_claims(pool) == 1, "it does not queue again"
     (lost,) = caught
-    assert lost.cause is LossCause.REVOKED and "the pool is closed" in lost.message
+    assert lost.cause is LossCause.REVOKED and "the pool is closed (by operator)" in lost.message
     assert lost.at == dock.claim(claim.id).ended_at
+    assert lost.fix == "ask who revoked it before you claim again"
 
 
 def test_the_terminal_ends_with_6_and_the_reason_when_its_waiting_claim_is_released(dock, environment):
@@ -168,7 +169,8 @@ def test_the_terminal_ends_with_6_and_the_reason_when_its_waiting_claim_is_relea
         Mooring(dock.url, TOKEN).release(claim.id, reason="the pool is closed")
         _, errors = process.communicate(timeout=20)
     assert process.returncode == 6, errors
-    assert "lease_lost" in errors and "the pool is closed" in errors
+    message = f"mooring: claim_revoked: claim {claim.id} was revoked while it waited: the pool is closed (by operator)"
+    assert message in errors.splitlines() and "  fix: ask who revoked it" in errors and "lease_lost" not in errors
 
 
 def test_a_detached_claim_of_the_terminal_keeps_its_place_when_the_command_is_killed(hurried, environment):

@@ -246,7 +246,7 @@ async def test_a_waiting_claim_that_an_operator_releases_ends_its_request_with_t
     await replica.mooring.claims.desk.revoke(claim.id, actor="cli/ana", reason="the pool is closed")
     with pytest.raises(ClaimRevoked, match="the pool is closed") as raised:
         await client.task
-    assert raised.value.code == "claim_revoked" and raised.value.detail["reason"] == "the pool is closed"
+    assert raised.value.code == "claim_revoked" and raised.value.detail["reason"] == "the pool is closed (by cli/ana)"
 
 
 async def test_a_key_that_was_abandoned_begins_anew(world):
@@ -305,7 +305,7 @@ async def test_a_stream_has_the_claim_at_once_then_changes_and_heartbeats_and_en
     silences = [later - earlier for (earlier, _), (later, _) in itertools.pairwise(seen)]
     assert max(silences) < 5 and any(found is None for _, found in seen)
     at, last = seen[-1]
-    assert last is not None and (last.cause, last.reason) == (EndCause.REVOKED, "needed") and at < 41
+    assert last is not None and (last.cause, last.reason) == (EndCause.REVOKED, "needed (by cli/ana)") and at < 41
 
 
 async def test_a_stream_is_the_sign_of_life_of_a_waiting_client(world):

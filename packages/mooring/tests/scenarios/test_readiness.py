@@ -54,3 +54,20 @@ async def test_a_replica_whose_ledger_is_away_is_not_ready_within_a_heartbeat_an
     away = False
     await world.clock.sleep(world.timeouts.replica_heartbeat + 1)
     assert reasons(replica) == ""
+
+
+async def test_a_replica_whose_ledger_hangs_is_not_ready_before_the_call_fails(world, monkeypatch):
+    replica = world.start()
+    await settled(world, replica)
+    answer = world.ledger.replicas.heartbeat
+
+    async def hang(_, *given, **named):
+        await world.clock.sleep(world.timeouts.statement)
+        return await answer(*given, **named)
+
+    monkeypatch.setattr(type(world.ledger.replicas), "heartbeat", hang)
+    await world.clock.sleep(2 * world.timeouts.replica_heartbeat)
+    assert "the ledger does not answer: a heartbeat was not answered within 5 s" in reasons(replica)
+    monkeypatch.undo()
+    await world.clock.sleep(world.timeouts.statement + world.timeouts.replica_heartbeat)
+    assert reasons(replica) == ""

@@ -50,7 +50,7 @@ async def test_a_claimed_worker_is_refused_with_its_claim_and_released_first_by_
     assert await uids(world) == before and not await acts(replica)
     await retirement.retire(NAMESPACE, "linux-0", actor="ann", reason="it hangs", force=True)
     ended = await replica.mooring.claims.desk.get(claim.id)
-    assert (ended.cause, ended.reason) == (EndCause.REVOKED, "it hangs")
+    assert (ended.cause, ended.reason) == (EndCause.REVOKED, "it hangs (by ann)")
     assert await acts(replica) == [("ann", "it hangs", "done")]
     await world.until_idle(1)
     assert await uids(world) != before

@@ -34,7 +34,7 @@ async def test_the_trail_keeps_who_took_a_claim_from_whom_and_why(world):
     assert (revoked.state, revoked.cause, revoked.reason) == (
         ClaimState.RELEASED,
         EndCause.REVOKED,
-        "the node is needed",
+        "the node is needed (by cli/ana)",
     )
     (row,) = await trail(world)
     assert (row.entry.actor, row.entry.action, row.entry.reason) == ("cli/ana", "release", "the node is needed")
@@ -58,7 +58,7 @@ async def test_without_a_reason_an_operator_is_named_and_not_the_holder(world, r
     desk = world.start().mooring.claims.desk
     await open_pool(world)
     claim = await desk.claim(POOL, ClaimRequest("acme"))
-    assert (await desk.revoke(claim.id, actor="api", reason=reason)).reason == "released by an operator"
+    assert (await desk.revoke(claim.id, actor="api", reason=reason)).reason == "released by api"
 
 
 async def test_a_reason_goes_to_the_holder_without_what_could_harm_a_terminal_and_without_secrets(world):
@@ -66,7 +66,7 @@ async def test_a_reason_goes_to_the_holder_without_what_could_harm_a_terminal_an
     await open_pool(world)
     claim = await desk.claim(POOL, ClaimRequest("acme"))
     revoked = await desk.revoke(claim.id, actor="api", reason="\x1b[2Jsee\nhere: token=hunter2hunter2")
-    assert revoked.reason == "see here: token=***"
+    assert revoked.reason == "see here: token=*** (by api)"
 
 
 async def test_what_cannot_be_written_down_is_not_done(world):

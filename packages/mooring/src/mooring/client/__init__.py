@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         Unavailable,
         Unreachable,
         Untrusted,
+        WaitRevoked,
     )
     from mooring.client.sdk import Mooring
     from mooring.model.errors import InvalidInput
@@ -37,6 +38,7 @@ __all__ = [
     "Unavailable",
     "Unreachable",
     "Untrusted",
+    "WaitRevoked",
 ]
 
 _MODULES = {

@@ -5,14 +5,14 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
-from mooring.client.claims_api import CLOSE_SECONDS, get_claim, withdraw
-from mooring.client.errors import ClaimRevoked, ClaimTimeout, LeaseLost, RemoteError, Unavailable, read_why
+from mooring.client.claims_api import CLOSE_SECONDS, diagnose, get_claim, withdraw
+from mooring.client.errors import ClaimRevoked, ClaimTimeout, LeaseLost, RemoteError, Unavailable, WaitRevoked, read_why
 from mooring.client.loss import classify_loss, read_revocation
 from mooring.client.records import ClaimView, Waiting, read_claim, read_claims
 from mooring.client.request import ClaimRequest, OnWait
 from mooring.client.retry import Deadline, Retry
-from mooring.client.runtime import Runtime
-from mooring.client.wait_reason import claim_ended, explain_wait, wait_timed_out
+from mooring.client.runtime import Event, Runtime
+from mooring.client.wait_reason import claim_ended, explain_failure, explain_wait, wait_timed_out, wait_unanswered
 from mooring.model.claim import EndCause
 from mooring.model.why import Why
 
@@ -20,6 +20,9 @@ log = logging.getLogger("mooring.client")
 
 LOOK_SECONDS = 2.0
 ANSWER_SECONDS = 30.0
+LOOK_ANSWER_SECONDS = 5.0  # a look that takes longer counts as unanswered, and is reported
+GRACE_SECONDS = 1.0  # for an answer after the wait
+SETTLE_SECONDS = 0.05  # for an answer that has arrived already
 MOST_KEYS = 3
 LATE_SECONDS = {"queued": 2.0, "claimed": 30.0}  # how long after the wait a claim may still be on its way
 
@@ -35,6 +38,7 @@ class Acquisition:
         self._on_wait = on_wait
         self._started, self._since = self._clock.monotonic(), self._clock.now()
         self._deadline = self._started + request.wait_seconds
+        self._failure: Why | None = None  # why the last look was not answered
         self.immediate = request.wait_seconds == 0
 
     async def run(self) -> ClaimView:
@@ -60,6 +64,8 @@ class Acquisition:
             claim = await self._settle(await self._post())
             if claim.state == "running":
                 return claim
+            if claim.cause == EndCause.REVOKED and claim.worker is None:
+                raise WaitRevoked(claim.id, claim.ended_at or self._clock.now(), claim.reason)
             if claim.cause == EndCause.REVOKED:
                 raise classify_loss(claim.id, claim.epoch, claim, self._clock.now())
             if not self._own_key and claim.cause != EndCause.ABANDONED:
@@ -85,42 +91,75 @@ class Acquisition:
 
     async def _endure(self, error: Unavailable, retry: Retry) -> None:
         """Report the failure and pause. A Mooring that has answered before is asked again until the wait is over."""
-        if error.answered:
+        error, waits = await diagnose(self._runtime, error), self._request.wait_seconds > 0
+        if error.answered and waits:
             retry.deadline = self._deadline
         await self._report(error)
         try:
             await retry.pause(error)
         except Unavailable:
-            if retry.deadline is not None and self._request.wait_seconds > 0:
-                raise wait_timed_out(self._request, "", self._explain_failure(error)) from error
+            if retry.deadline is not None and waits:
+                raise wait_unanswered(self._request, self._note(error)) from error
             raise
 
     async def _send(self) -> ClaimView:
-        left = max(0.0, self._deadline - self._clock.monotonic())
+        left = max(0.0, self._left_seconds)
         posting = self._runtime.request(
             "POST", self._request.path, body=self._request.body(left), timeout_seconds=left + ANSWER_SECONDS
         )
-        return read_claim(await (self._report_while(posting) if left else posting))
+        return await self._report_while(posting) if left else read_claim(await posting)
 
-    async def _report_while(self, posting: Coroutine[Any, Any, Any]) -> Any:
-        """The answer to a request that waits in the queue on the server."""
-        work = self._runtime.start(posting, "mooring-claim")
+    async def _report_while(self, posting: Coroutine[Any, Any, Any]) -> ClaimView:
+        """The answer to a request that waits in the queue on the server. Without one, the wait ends on our clock."""
+        given_up = self._runtime.make_event()
+        work = self._runtime.start(self._receive(posting, given_up), "mooring-claim")
         try:
             pause = LOOK_SECONDS / 4
             while not await work.wait(pause):
-                pause = LOOK_SECONDS
                 await self._report()
-            return work.result()
-        finally:
+                if -self._left_seconds >= (LATE_SECONDS["queued"] if self._failure is None else 0.0):
+                    await self._require_answers()
+                pause = min(LOOK_SECONDS, max(GRACE_SECONDS, self._left_seconds))
+        except ClaimTimeout:
+            given_up.set()
+            if not await work.wait(SETTLE_SECONDS) or work.result() is None:
+                raise
+        except BaseException:
+            given_up.set()
             work.cancel()
+            raise
+        claim = work.result()
+        assert claim is not None, "it is only withdrawn after it was given up"
+        return claim
+
+    async def _receive(self, posting: Coroutine[Any, Any, Any], given_up: Event) -> ClaimView | None:
+        """The claim; one that comes after the wait was given up is released, because nobody will hold it."""
+        try:
+            claim = read_claim(await posting)
+            if not given_up.is_set():
+                return claim
+            if claim.open:
+                await withdraw(self._runtime, claim)
+        except RemoteError as error:
+            if not given_up.is_set():
+                raise
+            log.warning("a claim with key %s may remain until its ttl ends: %s", self._request.key, error.message)
+        return None
+
+    async def _require_answers(self) -> None:
+        """After the wait: a Mooring that answers ends the request itself, one that does not ends it here."""
+        try:
+            await self._find(GRACE_SECONDS)
+        except Unavailable as error:
+            raise wait_unanswered(self._request, self._note(await diagnose(self._runtime, error))) from error
 
     async def _settle(self, claim: ClaimView) -> ClaimView:
         """A repeated request may find its claim still on its way: look until it runs or has ended."""
         retry = Retry(self._runtime)
         while claim.state in LATE_SECONDS:
             self.immediate = False
-            if self._clock.monotonic() > self._deadline + LATE_SECONDS[claim.state]:
-                await withdraw(self._runtime, claim)
+            if -self._left_seconds > LATE_SECONDS[claim.state]:
+                await self._withdraw(claim)
                 raise wait_timed_out(self._request, claim.id)
             await self._report()
             await self._runtime.sleep(LOOK_SECONDS / 4)
@@ -133,6 +172,12 @@ class Acquisition:
             raise wait_timed_out(self._request, claim.id)
         return claim
 
+    async def _withdraw(self, claim: ClaimView) -> None:
+        try:
+            await withdraw(self._runtime, claim)
+        except Unavailable as error:
+            raise wait_unanswered(self._request, self._note(error)) from error
+
     async def _look(self, claim: ClaimView) -> ClaimView:
         """A claim that has a worker and does not run may have lost its control plane. The repeated request makes
         another replica carry it on. A queued claim is only read."""
@@ -142,7 +187,7 @@ class Acquisition:
             except RemoteError as error:
                 if error.status != 409:
                     raise
-        return await get_claim(self._runtime, claim.id)
+        return await get_claim(self._runtime, claim.id, self._look_seconds)
 
     async def _report(self, failure: Unavailable | None = None) -> None:
         """The place in the queue and why, or that there is no answer: then nothing is known of the pool."""
@@ -153,16 +198,32 @@ class Acquisition:
             try:
                 found = await self._find()
             except Unavailable as error:
-                failure = error
+                failure = await diagnose(self._runtime, error)
         position, why = (found.position, found.why) if found is not None else (None, None)
         if failure is not None:
-            why = self._explain_failure(failure)
+            why = self._note(failure)
+        else:
+            self._failure = None
         waited = self._clock.monotonic() - self._started
         self._on_wait(Waiting(position, waited, why or await self._explain(position)))
 
-    def _explain_failure(self, error: Unavailable) -> Why:
-        fix = error.fix or "the claim keeps its place; it is tried again"
-        return Why(error.remote_code, error.message, self._since, fix=fix)
+    def _note(self, error: Unavailable) -> Why:
+        """Why there is no answer, and since when."""
+        since = self._failure.since if self._failure is not None else None
+        self._failure = explain_failure(error, since or self._clock.now())
+        return self._failure
+
+    @property
+    def _left_seconds(self) -> float:
+        """Of the wait; negative when it is over."""
+        return self._deadline - self._clock.monotonic()
+
+    @property
+    def _look_seconds(self) -> float:
+        """Timeout of a look at the claim: none outlasts the wait."""
+        if not self._request.wait_seconds:
+            return ANSWER_SECONDS
+        return min(LOOK_ANSWER_SECONDS, max(GRACE_SECONDS, self._left_seconds))
 
     async def _explain(self, position: int | None = None) -> Why:
         pool = None
@@ -170,10 +231,10 @@ class Acquisition:
             pool = await self._runtime.request("GET", self._request.pool_path, timeout_seconds=CLOSE_SECONDS)
         return explain_wait(self._request, pool, position, self._since)
 
-    async def _find(self, timeout_seconds: float = ANSWER_SECONDS) -> ClaimView | None:
+    async def _find(self, timeout_seconds: float | None = None) -> ClaimView | None:
         """The open claim under our key."""
-        query = self._request.query
-        answer = await self._runtime.request("GET", "/v1/claims", query, timeout_seconds=timeout_seconds)
+        query, timeout = self._request.query, timeout_seconds or self._look_seconds
+        answer = await self._runtime.request("GET", "/v1/claims", query, timeout_seconds=timeout)
         return next((claim for claim in read_claims(answer) if claim.key == self._request.key), None)
 
     async def _abandon(self) -> None:

@@ -19,6 +19,7 @@ class AsyncioRuntime:
         self._endpoint = endpoint
         self.clock: Clock = SystemClock()
         self.entropy = Entropy()
+        self._tasks: set[asyncio.Task[Any]] = set()  # the loop itself has only weak references
 
     async def request(
         self,
@@ -72,7 +73,10 @@ class AsyncioRuntime:
         return LoopEvent()
 
     def start(self, work: Coroutine[Any, Any, T], name: str) -> "TaskWork[T]":
-        return TaskWork(asyncio.create_task(work, name=name))
+        task = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return TaskWork(task)
 
 
 class LoopEvent:

@@ -5,7 +5,7 @@ from contextlib import aclosing
 from typing import TypeVar
 from urllib.parse import quote
 
-from mooring.client.errors import RemoteError
+from mooring.client.errors import RemoteError, Unavailable
 from mooring.client.records import ClaimView, SessionResult, read_claim, read_event, read_result
 from mooring.client.retry import Deadline
 from mooring.client.runtime import Runtime
@@ -13,6 +13,7 @@ from mooring.client.runtime import Runtime
 T = TypeVar("T")
 
 CLOSE_SECONDS = 5.0
+READY_SECONDS = 1.0
 SILENCE_SECONDS = 10.0  # a stream has a heartbeat every three seconds
 MOST_EPOCHS = 3  # to try when a claim is withdrawn while it moves between workers
 
@@ -22,9 +23,25 @@ def claim_path(claim_id: str) -> str:
     return f"/v1/claims/{quote(claim_id, safe='')}"
 
 
-async def get_claim(runtime: Runtime, claim_id: str) -> ClaimView:
+async def get_claim(runtime: Runtime, claim_id: str, timeout_seconds: float = 30.0) -> ClaimView:
     """The claim as it is now."""
-    return read_claim(await runtime.request("GET", claim_path(claim_id)))
+    return read_claim(await runtime.request("GET", claim_path(claim_id), timeout_seconds=timeout_seconds))
+
+
+async def diagnose(runtime: Runtime, error: Unavailable) -> Unavailable:
+    """The error; if a request was not answered in time, what Mooring itself reports as the cause."""
+    if not isinstance(error.__cause__, TimeoutError):
+        return error
+    try:
+        await runtime.request("GET", "/readyz", timeout_seconds=READY_SECONDS)
+    except Unavailable as unready:
+        if not unready.answered:
+            return error
+        return Unavailable(unready.status, unready.remote_code, f"Mooring is {unready.message}", unready.detail)
+    except RemoteError:
+        return error
+    message = "Mooring is ready, but does not answer in time: its database may be slow"
+    return Unavailable(503, "slow", message, {"fix": "mooring doctor"})
 
 
 async def find_claim(runtime: Runtime, claim_id: str, timeout_seconds: float = CLOSE_SECONDS) -> ClaimView | None:

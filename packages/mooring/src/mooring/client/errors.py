@@ -10,6 +10,7 @@ RemoteError            the server answered with an error
     +-- Unreachable    no answer came
         +-- Untrusted  the server's certificate is not accepted: a repetition does not help
 LeaseLost              the claim is no longer ours; `cause` and `at` say why and since when
++-- WaitRevoked        an operator revoked the claim while it waited: no work had begun
 """
 
 import json
@@ -65,7 +66,7 @@ class MintFailed(RemoteError):
 
 
 class ClaimRevoked(RemoteError):
-    """An operator released the claim while it waited. The SDK raises it as `LeaseLost`."""
+    """An operator revoked the claim while it waited. The SDK raises it as `WaitRevoked`."""
 
 
 class Unavailable(RemoteError):
@@ -118,6 +119,18 @@ class LeaseLost(MooringError):
         super().__init__(message, fix="stop the work and claim a worker again", detail={"claim": claim_id})
         self.cause = cause
         self.at = at
+
+
+class WaitRevoked(LeaseLost):
+    """An operator revoked the claim while it waited for a worker. `reason` says why, and who did."""
+
+    code = "claim_revoked"
+
+    def __init__(self, claim_id: str, at: datetime, reason: str) -> None:
+        super().__init__(claim_id, LossCause.REVOKED, at, reason)
+        self.reason = reason
+        self.message = f"claim {claim_id} was revoked while it waited: {reason}"
+        self.fix = "ask who revoked it before you claim again"
 
 
 _BY_CODE: dict[str, type[RemoteError]] = {

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from mooring.client.errors import LeaseLost, LossCause, RemoteError
+from mooring.client.errors import LeaseLost, LossCause, RemoteError, WaitRevoked
 from mooring.client.records import ClaimView
 from mooring.model.claim import EndCause
 
@@ -29,14 +29,14 @@ def is_final(error: RemoteError) -> bool:
     return error.status in (404, 409)
 
 
-def read_revocation(error: RemoteError, now: datetime) -> LeaseLost:
-    """The loss of a claim that an operator released while it waited."""
+def read_revocation(error: RemoteError, now: datetime) -> WaitRevoked:
+    """The loss of a claim that an operator revoked while it waited."""
     claim_id, reason, at = (str(error.detail.get(name) or "") for name in ("claim", "reason", "at"))
     try:
         moment = datetime.fromisoformat(at)
     except ValueError:
         moment = now
-    return LeaseLost(claim_id, LossCause.REVOKED, moment, reason or error.message)
+    return WaitRevoked(claim_id, moment, reason or error.message)
 
 
 def classify_loss(claim_id: str, epoch: int, found: ClaimView | None, now: datetime) -> LeaseLost:

@@ -16,7 +16,7 @@ class Retry:
         self._backoff = Backoff(runtime.entropy, first_seconds=0.2, last_seconds=2.0)
         self._seconds = seconds
         self._failing_since: float | None = None
-        self.deadline: float | None = None  # monotonic; until then failures may last in any case
+        self.deadline: float | None = None  # monotonic; if set, failures may last until then, and no longer
 
     async def pause(self, error: RemoteError) -> None:
         """Wait before the next attempt; raises the error when there is no time for one."""
@@ -26,7 +26,7 @@ class Retry:
         if self._failing_since is None:
             self._failing_since = now
         seconds = self._backoff.next_seconds()
-        until = max(self._failing_since + self._seconds, self.deadline or 0.0)
+        until = self._failing_since + self._seconds if self.deadline is None else self.deadline
         if now + seconds > until:
             raise error
         await self._runtime.sleep(seconds)

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.client.errors import ClaimTimeout, RemoteError
+from mooring.client.errors import ClaimTimeout, RemoteError, Unavailable
 from mooring.client.records import ClaimView
 from mooring.client.request import ClaimRequest
 from mooring.model.why import Why, place_in_line
@@ -39,11 +39,23 @@ def _blockers(pool: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def wait_timed_out(request: ClaimRequest, claim_id: str, why: Why | None = None) -> ClaimTimeout:
+def explain_failure(error: Unavailable, since: datetime) -> Why:
+    """Why there is no answer: then nothing is known of the pool."""
+    fix = error.fix or "the claim keeps its place; it is tried again"
+    return Why(error.remote_code, error.message, since, fix=fix)
+
+
+def wait_timed_out(request: ClaimRequest, claim_id: str) -> ClaimTimeout:
     """The wait is over by the client's own clock."""
     message = f"no worker of {request.pool} became free in time"
-    detail = {"claim": claim_id, "fix": "wait longer"}
-    return ClaimTimeout(503, "wait_timed_out", message, {**detail, "why": msgspec.to_builtins(why)} if why else detail)
+    return ClaimTimeout(503, "wait_timed_out", message, {"claim": claim_id, "fix": "wait longer"})
+
+
+def wait_unanswered(request: ClaimRequest, why: Why) -> ClaimTimeout:
+    """The wait is over, and Mooring could not say anything about the pool."""
+    message = f"no worker of {request.pool} in time: Mooring could not answer"
+    fix = "claim again when it can; 'mooring doctor' says what is wrong"
+    return ClaimTimeout(503, "wait_timed_out", message, {"fix": fix, "why": msgspec.to_builtins(why)})
 
 
 def claim_ended(request: ClaimRequest, claim: ClaimView) -> RemoteError:

@@ -64,6 +64,7 @@ class Leadership:
         self.leader_id = ""
         self._beaten_at = float("-inf")
         self._failure = "no heartbeat was written yet"
+        self._asked_at: float | None = None  # when the heartbeat began that has no answer yet
         self._recorded_at = float("-inf")
         self._last_beats: dict[str, tuple[int, float]] = {}
 
@@ -76,7 +77,10 @@ class Leadership:
     @property
     def ledger_failure(self) -> str:
         """Why the ledger cannot be used: the error of the last heartbeat, or its age. Empty if it answers."""
-        age = self._clock.monotonic() - self._beaten_at
+        now, patience = self._clock.monotonic(), self._timeouts.replica_heartbeat
+        if not self._failure and self._asked_at is not None and now - self._asked_at >= patience:
+            return f"a heartbeat was not answered within {patience:g} s"
+        age = now - self._beaten_at
         if not self._failure and age >= self._timeouts.replica_dead:
             return f"the last heartbeat is {age:.0f} s old"
         return self._failure
@@ -99,7 +103,13 @@ class Leadership:
 
     async def beat(self) -> None:
         """One heartbeat and one look at the others."""
-        started = self._clock.monotonic()
+        self._asked_at = self._clock.monotonic()
+        try:
+            await self._beat(self._asked_at)
+        finally:
+            self._asked_at = None
+
+    async def _beat(self, started: float) -> None:
         overdue = started - self._beaten_at >= self._timeouts.replica_dead
         alive = not overdue and await self._ledger.replicas.heartbeat(
             self.replica_id, self.epoch, now=self._clock.now()

@@ -32,7 +32,9 @@ def run_adopt(asked: AdoptCommand, options: MutationOptions, endpoint: Endpoint)
     planned = connection.request("POST", path, body={**body, "dryRun": True})
     if not _changed(planned):
         whys = "; ".join(_lines(planned)) or f"no pod in {pool['namespace']} matches {asked.selector}"
-        raise Refused(f"nothing can be adopted into pool/{key}: {whys}", fix=f"kubectl get pods -n {pool['namespace']}")
+        fixes = [item["fix"] for item in planned["items"] if item.get("fix")]  # older servers send none
+        fix = fixes[0] if fixes else f"kubectl get pods -n {pool['namespace']} --show-labels"
+        raise Refused(f"nothing can be adopted into pool/{key}: {whys}", fix=fix)
     mutation = Mutation(
         kind="Pool",
         name=f"pool/{key}",

@@ -59,7 +59,7 @@ class ClaimRevoked(Conflict):
 
     def __init__(self, claim: Claim) -> None:
         detail = {"claim": claim.id, "reason": claim.reason, "at": claim.ended_at.isoformat() if claim.ended_at else ""}
-        super().__init__(f"claim {claim.id} was released while it waited: {claim.reason}", detail=detail)
+        super().__init__(f"claim {claim.id} was revoked while it waited: {claim.reason}", detail=detail)
 
 
 class ClaimDesk:
@@ -291,14 +291,11 @@ class ClaimDesk:
 
     async def revoke(self, claim_id: str, *, actor: str, reason: str) -> Claim:
         """End the claim of another holder, or one that waits. A claim that has ended stays as it is."""
-        message = clean_reason(reason) or "released by an operator"
         claim = await self.find(claim_id)
-        if not claim.open:
-            await self._release.end(
-                claim.id, claim.epoch, EndCause.REVOKED, message
-            )  # its worker may be left half given back
+        if not claim.open:  # its worker may be left half given back
+            await self._release.end(claim.id, claim.epoch, EndCause.REVOKED, clean_reason(reason))
             return claim
-        await self._release.revoke(claim, actor, message)
+        await self._release.revoke(claim, actor, clean_reason(reason))
         claim = await self.get(claim.id)
         if claim.open:
             raise Conflict(f"claim {claim.id} went to another worker meanwhile", fix="release it again")

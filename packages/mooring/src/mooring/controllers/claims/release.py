@@ -14,6 +14,7 @@ from mooring.engine.context import Context
 from mooring.model import names
 from mooring.model.audit import AuditOutcome, Subject
 from mooring.model.claim import Claim, EndCause, Outcome
+from mooring.model.evidence import clean_line
 from mooring.model.seal import parse_epoch
 from mooring.planning.invariants.claims import never_ran
 
@@ -43,10 +44,12 @@ class ClaimRelease:
         return outcome
 
     async def revoke(self, claim: Claim, actor: str, reason: str) -> None:
-        """An operator takes it away: written down before it is done."""
+        """An operator takes it away: written down before it is done. Its holder gets the reason and the operator."""
+        by = clean_line(actor)
+        message = f"{reason} (by {by})" if reason else f"released by {by}"
 
         async def end() -> Result:
-            outcome = await self.end(claim.id, claim.epoch, EndCause.REVOKED, reason)
+            outcome = await self.end(claim.id, claim.epoch, EndCause.REVOKED, message)
             return DONE if outcome.applied else _refused(outcome)
 
         await self._auditor.carry_out(
@@ -54,7 +57,7 @@ class ClaimRelease:
             actor=actor,
             action="release",
             subject=Subject("Claim", claim.namespace, claim.id, claim.id),
-            reason=reason,
+            reason=reason or "released by an operator",
             evidence={
                 "owner": claim.owner,
                 "pool": f"{claim.namespace}/{claim.pool}",

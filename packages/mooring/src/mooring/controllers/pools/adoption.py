@@ -50,6 +50,7 @@ class AdoptedPod(msgspec.Struct, frozen=True, rename="camel"):
     uid: str
     result: str
     why: str
+    fix: str = ""
 
 
 _DONE_AS = {PodAction.ADOPT: "adopted", PodAction.PROVE_IDLE: "proven-idle"}
@@ -95,7 +96,7 @@ class PodAdoption:
     async def _carry_out(self, pool: Pool, pod: views.Pod, step: AdoptionStep, request: AdoptRequest) -> AdoptedPod:
         name, uid = step.pod.name, step.pod.uid
         if step.action is PodAction.SKIP:
-            return AdoptedPod(name, uid, "skipped", step.why)
+            return AdoptedPod(name, uid, "skipped", step.why, step.fix)
         result = _DONE_AS[step.action]
         if request.dry_run:
             return AdoptedPod(name, uid, result, step.why)

@@ -4,7 +4,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from mooring.model import names
 from mooring.model.pool import Pool
+from mooring.planning.services.fixes import patch_object
 
 LONGEST_NAME = 63  # of a label's value
 
@@ -37,31 +39,28 @@ class AdoptionStep:
     pod: FoundPod
     action: PodAction
     why: str
+    fix: str = ""  # what makes a skipped pod one that can be adopted
 
 
 def plan_adoption(
     pool: Pool, pods: Sequence[FoundPod], workers: Collection[str], *, idle: bool
 ) -> tuple[AdoptionStep, ...]:
     """Decide for each pod, by name. `workers` are the uids of the pool's workers; `idle` is the operator's word."""
-    room = pool.spec.max - len(workers)
-    steps = []
-    for pod in sorted(pods, key=lambda pod: pod.name):
-        step = _judge(pool, pod, idle=idle)
-        if step.action is PodAction.ADOPT:
-            if room <= 0:
-                step = AdoptionStep(
-                    pod, PodAction.SKIP, f"the pool has all workers that spec.max allows ({pool.spec.max})"
-                )
-            room -= 1
-        steps.append(step)
-    return tuple(steps)
+    steps = [_judge(pool, pod, idle=idle) for pod in sorted(pods, key=lambda pod: pod.name)]
+    wanted = [step for step in steps if step.action is PodAction.ADOPT]
+    beyond = {step.pod.uid for step in wanted[max(0, pool.spec.max - len(workers)) :]}
+    why = f"the pool has all workers that spec.max allows ({pool.spec.max})"
+    fix = patch_object(pool.namespace, "workerpool", pool.name, {"spec": {"max": len(workers) + len(wanted)}})
+    return tuple(AdoptionStep(step.pod, PodAction.SKIP, why, fix) if step.pod.uid in beyond else step for step in steps)
 
 
 def _judge(pool: Pool, pod: FoundPod, *, idle: bool) -> AdoptionStep:
     if pod.pool_uid == pool.uid:
         if pod.unproven and idle and not pod.terminating:
             return AdoptionStep(pod, PodAction.PROVE_IDLE, "the operator says that it is idle")
-        return AdoptionStep(pod, PodAction.SKIP, "it is a worker of this pool already")
+        again = f"mooring adopt --pool {pool.key} --selector {names.WORKER}={pod.name} --idle --reason WHY"
+        fix = again if pod.unproven else f"mooring workers --pool {pool.key}"
+        return AdoptionStep(pod, PodAction.SKIP, "it is a worker of this pool already", fix)
     if pod.terminating:
         why = "it is being deleted"
     elif pod.manager:
@@ -73,4 +72,4 @@ def _judge(pool: Pool, pod: FoundPod, *, idle: bool) -> AdoptionStep:
     else:
         known = "idle, as the operator says" if idle else "busy until it is proven to be idle"
         return AdoptionStep(pod, PodAction.ADOPT, f"it counts as {known}")
-    return AdoptionStep(pod, PodAction.SKIP, why)
+    return AdoptionStep(pod, PodAction.SKIP, why, f"mooring explain pod/{pool.namespace}/{pod.name}")

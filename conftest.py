@@ -3,6 +3,7 @@
 pytest_plugins = (
     "packages.testing.coroutines",
     "packages.testing.distribution",
+    "packages.testing.endings",
     "packages.testing.garbage",
     "packages.mooring.tests.rights_report",
 )

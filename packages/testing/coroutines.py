@@ -20,7 +20,9 @@ START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 _DEFAULT_SEED = 1
 _REALTIME_LIMIT_SECONDS = 300.0
 
-_IN_REAL_TIME = frozenset({"browser", "cluster", "control_plane", "dock", "hurried", "postgres", "run", "up"})
+_IN_REAL_TIME = frozenset(
+    {"browser", "cluster", "control_plane", "dock", "hurried", "postgres", "pytester", "run", "up"}
+)
 """Fixtures whose tests are `realtime` without a mark."""
 
 Test = Callable[..., Awaitable[None]]

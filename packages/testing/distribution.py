@@ -50,7 +50,7 @@ GROUPS = (
     Group("drydock/tests/api/strategies/test_recorded", "control plane"),
     Group("drydock/tests/test_cluster", "control plane", "::test_nodes_join_a_real_control_plane"),
     Group("drydock/tests/actors/test_conformance", _BY_FILE),
-    Group("mooring/tests/conformance/test_kinds", "kinds on kubernetes", "[kubernetes"),
+    Group("mooring/tests/conformance/", "kinds on kubernetes", "[kubernetes"),
     Group("mooring/tests/conformance/", _BY_FILE),
     Group("mooring/tests/cli/", "commands"),
     Group("mooring/tests/acceptance/test_refusals", _BY_FILE),

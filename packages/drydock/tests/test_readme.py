@@ -18,6 +18,7 @@ _SECTION = re.compile(r"^## ([^\n]+)\n(?:(?!^## ).)*?```(?:python)?\n(.*?)```", 
 EXAMPLES = dict(_SECTION.findall(TEXT))
 
 
+@pytest.mark.realtime
 @pytest.mark.parametrize(
     ("heading", "printed"),
     [

@@ -20,6 +20,7 @@ import httpx
 import pytest
 
 from packages.mooring.tests.requirements import require_kubectl, require_kubernetes
+from packages.testing.endings import close_with_group
 
 T = TypeVar("T")
 
@@ -259,13 +260,18 @@ _SHARED = pytest.StashKey[dict[str, Up]]()
 
 
 def shared_up(config: pytest.Config, cluster: str) -> Up:
-    """One `up` for the whole run, started when it is first asked for; who changes it puts it back."""
+    """One `up` for a group of tests, started when it is first asked for; who changes it puts it back."""
     lives = config.stash.setdefault(_SHARED, {})
     if cluster not in lives:
         if cluster == "kubernetes":
             require_kubernetes()
         up = Up("--cluster", cluster, "--no-traffic")
-        config.add_cleanup(up.close)
+
+        def close() -> None:
+            lives.pop(cluster, None)
+            up.close()
+
+        close_with_group(config, close)
         up.start()
         lives[cluster] = up
         up.until_settled("runners/linux", 8)

@@ -5,6 +5,8 @@ import yaml
 
 from packages.mooring.tests.acceptance.world import run_command, shared_up
 
+pytestmark = pytest.mark.realtime
+
 
 @pytest.mark.parametrize("cluster", ["sandbox", pytest.param("kubernetes", marks=pytest.mark.kubernetes)])
 def test_a_cluster_accepts_what_is_printed(request: pytest.FixtureRequest, cluster: str):

@@ -18,6 +18,8 @@ from mooring.incidents.split_nodes import demo_nodes
 from packages.mooring.tests.acceptance.world import MOORING, clean_environment, run_command
 from packages.mooring.tests.requirements import require_helm, require_kubectl, require_kubernetes
 
+pytestmark = pytest.mark.realtime
+
 CLUSTERS = ["sandbox", pytest.param("kubernetes", marks=pytest.mark.kubernetes)]
 WORK = [{"key": "workload", "operator": "Equal", "value": "blast", "effect": "NoSchedule"}]
 
@@ -64,7 +66,6 @@ async def until_running(cluster: Cluster, namespace: str, count: int) -> set[str
             await asyncio.sleep(0.3)
 
 
-@pytest.mark.realtime
 @pytest.mark.parametrize("kind", CLUSTERS)
 async def test_the_printed_deployment_runs_on_a_split_cluster_once_the_advice_is_followed(kind: str, tmp_path: Path):
     require_kubectl()
@@ -88,7 +89,6 @@ async def test_the_printed_deployment_runs_on_a_split_cluster_once_the_advice_is
         assert again.code == 0 and deployment(again.out)["spec"]["template"]["spec"]["tolerations"] == WORK
 
 
-@pytest.mark.realtime
 async def test_a_node_pool_is_found_by_name_and_force_prints_what_does_not_fit(tmp_path: Path):
     async with split_cluster("sandbox", tmp_path) as cluster:
         pool = await install(cluster, "--node-pool", "blast")
@@ -155,7 +155,6 @@ def test_options_that_cannot_be_read_are_refused_by_name(options: tuple[str, ...
     assert (refused.code, refused.out) == (2, "") and field in refused.err
 
 
-@pytest.mark.realtime
 @pytest.mark.parametrize("tolerations", [[], WORK], ids=["without tolerations", "with tolerations"])
 async def test_the_notes_of_the_chart_warn_on_a_cluster_whose_nodes_are_all_tainted(tmp_path: Path, tolerations: list):
     helm, chart = require_helm(), Path(__file__).resolve().parents[4] / "deploy" / "helm"

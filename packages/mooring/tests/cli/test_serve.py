@@ -7,6 +7,8 @@ import pytest
 from packages.mooring.tests.acceptance.world import run_command
 from packages.mooring.tests.certificates import TestAuthority
 
+pytestmark = pytest.mark.realtime
+
 DATABASE = "postgresql://127.0.0.1:1/none"
 
 

@@ -57,7 +57,7 @@ from packages.mooring.tests.requirements import require_kubernetes
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.realtime]
 
-PODS_JUDGED = int(os.environ.get("MOORING_FIT_PODS", "500"))
+PODS_JUDGED = int(os.environ.get("MOORING_FIT_PODS", "300"))
 PODS_A_CLUSTER = 100
 EXPLAINED_EVERY = 10
 RUNTIME_CLASSES = Resource("node.k8s.io", "v1", "runtimeclasses", "RuntimeClass", False, PartialObject)

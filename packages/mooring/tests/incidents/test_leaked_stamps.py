@@ -54,6 +54,7 @@ class OnlyHalf(LeakedStamps):
     protections = ("claim-progresses",)
 
 
+@pytest.mark.slow
 def test_each_of_the_two_rules_is_needed():
     figures = run_half(OnlyHalf(), protected=False, seed=1, audience=Nobody())
     assert figures.outage
@@ -75,6 +76,7 @@ class KilledInTheMiddle(LeakedStamps):
         return await super().play(stage, protected)
 
 
+@pytest.mark.slow
 def test_a_running_job_that_dies_is_an_outage_though_everything_else_heals():
     figures = run_half(KilledInTheMiddle(), protected=True, seed=1, audience=Nobody())
     assert figures.outage

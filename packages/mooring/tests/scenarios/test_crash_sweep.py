@@ -164,7 +164,7 @@ async def _settle(world: Harbour, converged: Callable[[], Awaitable[bool]]) -> N
     raise AssertionError(f"a leak: {(await world.ledger.claims.live()).claims}")
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", ["fresh", pytest.param("stale", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("reuse", ["Always", "Never", "SameOwner"])
 def test_a_crash_at_any_call_loses_and_leaks_nothing_and_kills_no_work(reuse: str, view: str):
     case = Case(reuse, VIEWS[view])

@@ -61,9 +61,9 @@ class Sessions:
                     await mooring.claims.desk.heartbeat(claim.id, claim.epoch)
             await self.world.clock.sleep(self.chance.between(20, 200))
 
-    async def hung(self) -> set[str]:
-        """Names of the workers that hang and are still there."""
-        present = {pod.metadata.uid for pod in await self.world.pods() if not pod.terminating}
+    def hung(self) -> set[str]:
+        """Names of the workers that hang and are still there, as the witness sees them."""
+        present = {pod.metadata.uid for pod in self.world.watch.cache.values() if not pod.terminating}
         hung = [claim for claim in self.claims if claim not in self.speaking]
         return {claim.pod_name or "" for claim in hung if claim.pod_uid in present}
 
@@ -106,7 +106,7 @@ async def _all_ended(world: Harbour, sessions: Sessions) -> bool:
 
 
 async def _healed(sessions: Sessions) -> bool:
-    return not await sessions.hung()
+    return not sessions.hung()
 
 
 def _play_seeds(first: int, count: int) -> None:

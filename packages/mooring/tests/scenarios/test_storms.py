@@ -1,7 +1,8 @@
 """Random storms by seed: whatever happens, never more than `max` exist, no worker has two holders, and none that is
 held is taken away. In the end exactly the floor stands.
 
-`MOORING_STORM_SEEDS` sets how many seeds are tried (default 40; a thousand take about ten minutes).
+`MOORING_STORM_SEEDS` sets how many seeds are tried (default 40, ten of them in the fast lane; a thousand take about ten
+minutes).
 """
 
 import asyncio
@@ -33,6 +34,7 @@ from mooring.model.errors import Conflict, MooringError
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour, Replica, harbour, play
 
 SEEDS = int(os.environ.get("MOORING_STORM_SEEDS", "40"))
+FAST_SEEDS = 10
 STORM_SECONDS = 180.0
 MAX = 7
 POOL = f"{NAMESPACE}/linux"
@@ -167,7 +169,9 @@ async def _live_through(world: Harbour, seed: int) -> None:
     await world.until(settled, 1000, "exactly the floor, and no claim")
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize(
+    "seed", [pytest.param(seed, marks=[pytest.mark.slow] * (seed >= FAST_SEEDS)) for seed in range(SEEDS)]
+)
 async def test_never_more_than_max_exist_and_the_floor_stands_after_the_storm(seed):
     async with harbour(seed) as world:
         await _live_through(world, seed)

@@ -1,5 +1,6 @@
 """Whose a claim is: the holder reads its payload and epoch, keeps it alive and releases it; others do not."""
 
+import re
 from typing import Any
 
 import pytest
@@ -58,6 +59,23 @@ async def test_payload_and_epoch_are_for_the_holder_alone(world):
             assert (listed["payload"], listed["epoch"]) == (None, None)
         (listed,) = (await front.call("GET", "/v1/claims", callers.holder)).json["items"]
         assert listed["epoch"] == made["epoch"]
+
+
+async def test_the_audit_trail_and_the_invariants_show_no_epoch_of_a_claim(world):
+    async with open_front(world, world.start()) as front:
+        await world.pool(warm=3, max=6, reuse="Never")
+        await world.until_idle(3)
+        callers = await make_callers(world)
+        revoked, released, expired = [await claim(front, callers.holder, ttlSeconds=30) for _ in range(3)]
+        await front.call("DELETE", f"/v1/claims/{revoked['id']}", callers.operator)
+        await front.call("DELETE", f"/v1/claims/{released['id']}?epoch={released['epoch']}", callers.holder)
+        await world.clock.sleep(1_000)
+        rows = (await front.call("GET", "/v1/audit", callers.operator)).json["items"]
+        assert {"release", "delete", "expire-claim"} <= {row["action"] for row in rows}
+        assert expired["id"] in {row["name"] for row in rows}
+        for path in ("/v1/audit", "/audit", "/audit.json", "/audit.csv", "/v1/invariants", "/invariants"):
+            body = (await front.call("GET", path, callers.operator)).body.decode().lower()
+            assert not re.search(r"epoch\W*[0-9]", body), path
 
 
 async def test_only_the_holder_renews_and_releases_by_epoch(world):

@@ -72,6 +72,18 @@ async def test_a_cookie_is_hidden_from_scripts_and_other_sites_and_secure_under_
         assert "secure" in secure.headers["set-cookie"].lower()
 
 
+async def test_a_page_offers_to_log_out_of_a_session_and_to_nobody_else(world):
+    async with open_front(world, world.start()) as front:
+        headers = await log_in(front, OPERATOR_TOKEN)
+        page = {"accept": "text/html"}
+        assert b"Log out" in (await front.call("GET", "/", headers=headers | page)).body
+        assert b"Log out" in (await front.call("GET", "/nodes/nobody", headers=headers | page)).body
+        assert b"Log out" not in (await front.call("GET", "/", OPERATOR_TOKEN, headers=page)).body
+        assert b"Log out" not in (await front.call("GET", "/login", headers=page)).body
+        ended = {**headers, "cookie": "mooring_session=" + "0" * 64}
+        assert b"Log out" not in (await front.call("GET", "/", headers=ended | page)).body
+
+
 async def test_a_session_ends_after_twelve_hours_or_with_a_logout(world):
     replica = world.start()
     async with open_front(world, replica) as front:

@@ -60,6 +60,11 @@ def test_this_machine_has_several_names(stranger: httpx.Client, host: str):
     assert stranger.get("/", headers={"Host": host}).status_code == 200
 
 
+def test_open_pages_offer_no_logout_to_who_never_logged_in(stranger: httpx.Client):
+    assert "Log out" not in stranger.get("/").raise_for_status().text
+    assert "Log out" not in stranger.get("/", headers={"Cookie": "mooring_session=" + "0" * 64}).raise_for_status().text
+
+
 def test_open_pages_are_for_reading_only(stranger: httpx.Client):
     answer = stranger.post("/actions/invariants/adopted/resume", data={})
     assert (answer.status_code, answer.json()["code"]) == (401, "unauthorized")

@@ -56,6 +56,10 @@ def test_a_session_its_heartbeat_its_end_and_its_result(dock, ours):
     result = ours.get(f"/v1/claims/{made['id']}/result")
     assert (result["exitCode"], result["output"], result["epoch"]) == (1, "bad\n", made["epoch"])
     assert result["worker"] == f"{NAMESPACE}/{made['worker']['name']}"
+    rows = ours.get("/v1/audit", {"action": "finish"})["items"]
+    (row,) = [row for row in rows if row["name"] == made["id"]]
+    assert row["evidence"] == {"exitCode": 1, "output": "bad\n"}, "the epoch is for the holder alone"
+    assert row["id"] == f"finish/{made['id']}/1", "the first worker that the claim was bound to"
 
 
 def test_only_workers_of_the_pool_get_sessions(dock, ours):
@@ -73,6 +77,11 @@ def test_only_workers_of_the_pool_get_sessions(dock, ours):
         body = {"claim": made["id"], "epoch": made["epoch"], **({"exitCode": 0} if "done" in path else {})}
         assert status_of(stranger, path, body) == (403, "forbidden")
     assert dock.claim(made["id"]).state is ClaimState.RUNNING
+    _, _, other = worker_of(dock)
+    with pytest.raises(RemoteError) as raised:
+        other.request("POST", "/v1/dispatch/heartbeat", body={"claim": made["id"], "epoch": 0})
+    assert (raised.value.status, raised.value.remote_code) == (409, "stale_epoch")
+    assert f"epoch {made['epoch']}" not in str(raised.value), "it is not the epoch of its own session"
     with pytest.raises(RemoteError) as raised:
         worker.get("/v1/claims")  # and a worker's token opens nothing else
     assert raised.value.status == 401

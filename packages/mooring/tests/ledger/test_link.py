@@ -28,3 +28,21 @@ async def test_a_ledger_on_this_machine_says_that_it_is(world: World) -> None:
     link = await (await world.open()).meta.link()
     assert not link.encrypted
     assert all(host.startswith("/") or host in ("127.0.0.1", "localhost") for host in link.hosts)
+
+
+@pytest.mark.parametrize(
+    ("mode", "said", "encrypted"),
+    [
+        ("verify-full", False, True),
+        ("verify-ca", False, True),
+        ("require", False, True),
+        ("prefer", False, False),
+        ("prefer", True, True),
+        ("disable", False, False),
+    ],
+)
+def test_a_mode_that_enforces_tls_counts_more_than_what_a_server_behind_a_proxy_sees(
+    mode: str, said: bool, encrypted: bool
+) -> None:
+    link = read_link(f"postgresql://db.example.com/mooring?sslmode={mode}", encrypted=said, environment={})
+    assert link.encrypted is encrypted

@@ -18,7 +18,8 @@ from mooring.model.claim_request import ClaimRequest
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour, Replica
 
 POOL = f"{NAMESPACE}/linux"
-REVOKE = "http://127.0.0.1:1/revoke"
+SHOWN = "http://127.0.0.1:1/revoke"
+REVOKE = "http://me:secret@127.0.0.1:1/revoke?key=secret"
 MINT = {"url": "http://127.0.0.1:1/mint", "timeoutSeconds": 4, "revokeURL": REVOKE}
 
 
@@ -53,7 +54,7 @@ async def test_a_released_claim_is_revoked_once_with_a_row_in_the_audit(world):
     await world.clock.sleep(300)
     assert world.mint.revoked == [(REVOKE, claim.id)]
     [row] = await trail(world)
-    assert (row.outcome, row.entry.evidence["url"], row.entry.subject.name) == (AuditOutcome.DONE, REVOKE, claim.id)
+    assert (row.outcome, row.entry.evidence["url"], row.entry.subject.name) == (AuditOutcome.DONE, SHOWN, claim.id)
 
 
 async def test_a_claim_that_expires_or_is_revoked_by_an_operator_is_revoked_too(world):

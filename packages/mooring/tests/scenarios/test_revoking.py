@@ -46,7 +46,6 @@ async def test_the_trail_keeps_who_took_a_claim_from_whom_and_why(world):
         "pool": POOL,
         "worker": claim.pod_name,
         "state": "running",
-        "epoch": claim.epoch,
         "ageSeconds": evidence["ageSeconds"],
     }
     assert 90 <= evidence["ageSeconds"] < 100

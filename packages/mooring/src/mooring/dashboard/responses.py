@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from litestar import MediaType, Request, Response
+from litestar import Litestar, MediaType, Request, Response
+from litestar.response.base import ASGIResponse
 
+from mooring.api.access.sessions import COOKIE
 from mooring.dashboard.views import render
+from mooring.model.identity import LOCAL_READER
 
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -22,9 +25,27 @@ _HEADERS = {
 _CSV_CELLS = {"=", "+", "-", "@", "\t", "\r"}  # a spreadsheet would execute these as formulas
 
 
+class PageResponse(Response[str]):
+    """A page with its security headers. It is rendered with the request, because the header shows who reads it."""
+
+    def __init__(self, template: str, status: int, values: dict[str, object]) -> None:
+        super().__init__("", status_code=status, media_type=MediaType.HTML, headers=_HEADERS)
+        self._template = template
+        self._values = values
+
+    def to_asgi_response(self, app: Litestar | None, request: Request[Any, Any, Any], **options: Any) -> ASGIResponse:
+        self.content = render(self._template, logged_in=_is_logged_in(request), **self._values)
+        return super().to_asgi_response(app, request, **options)
+
+
+def _is_logged_in(request: Request[Any, Any, Any]) -> bool:
+    """Whether there is a session to end. Open pages are read without one."""
+    return COOKIE in request.cookies and request.scope.get("user") not in (None, LOCAL_READER)
+
+
 def page_response(template: str, *, status: int = 200, **values: object) -> Response[str]:
-    """A whole page with its security headers."""
-    return Response(render(template, **values), status_code=status, media_type=MediaType.HTML, headers=_HEADERS)
+    """A whole page."""
+    return PageResponse(template, status, values)
 
 
 def twin_response(

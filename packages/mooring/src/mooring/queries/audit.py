@@ -63,8 +63,16 @@ def read_act(record: AuditRecord) -> AuditReading:
         name=subject.name,
         uid=subject.uid,
         reason=entry.reason,
-        evidence=entry.evidence,
+        evidence=_without_epoch(record),
         outcome=record.outcome.value,
         error=record.error,
         completed_at=record.completed_at,
     )
+
+
+def _without_epoch(record: AuditRecord) -> dict[str, Any]:
+    """The epoch of a claim is for its holder alone, who reads it with the claim's result."""
+    evidence = record.entry.evidence
+    if record.entry.subject.kind != "Claim":
+        return evidence
+    return {key: value for key, value in evidence.items() if key != "epoch"}

@@ -10,7 +10,7 @@ from mooring.planning.invariants.claims import Act, ClaimsSnapshot, Remedy
 from mooring.planning.invariants.leaks import plan_stamped_has_claim
 from mooring.planning.workers import classify_worker
 from packages.mooring.tests.planning.fleets import NOW, node, stamped
-from packages.mooring.tests.planning.invariants.test_claims import EPOCH, NEVER_RAN, TIMEOUTS, ago, row
+from packages.mooring.tests.planning.invariants.test_claims import NEVER_RAN, TIMEOUTS, ago, row
 
 EXPIRED = row(ClaimState.EXPIRED, running_at=ago(3000))
 DELETE = EffectiveReclaim(600.0, "Delete", polls=False)
@@ -52,7 +52,7 @@ def test_a_stamped_worker_without_a_word_for_long_enough_is_a_leak_where_the_poo
     assert are_independent(act.proofs) is proven
     if proven:
         assert [str(proof) for proof in act.proofs] == [
-            f"ledger: no live claim; its epoch {EPOCH} is fenced",
+            "ledger: no live claim; the epoch of its stamp is fenced",
             "worker: no word for 600 s",
         ]
         assert (act.age_seconds, act.floor_seconds) == (600.0, 600.0)

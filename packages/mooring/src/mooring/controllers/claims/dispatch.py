@@ -167,14 +167,14 @@ class Dispatch:
         if claim is None:
             raise NotFound(f"there is no claim {claim_id!r}", fix="stop the session")
         if claim.epoch != epoch:
-            raise StaleEpoch(f"claim {claim_id} is under epoch {claim.epoch} now", fix="stop the session")
+            raise StaleEpoch(f"claim {claim_id} has another epoch by now", fix="stop the session")
         if claim.pod_uid != worker.uid:
             raise Forbidden(f"claim {claim_id} is not on worker {worker.name}", fix="report only your own sessions")
         return claim
 
     def _entry(self, worker: Worker, claim: Claim, result: Result) -> AuditEntry:
         return AuditEntry(
-            id=f"{_ACTION}/{claim.id}/{claim.epoch}",
+            id=f"{_ACTION}/{claim.id}/{claim.attempt}",
             at=self._clock.now(),
             actor=f"worker/{worker.namespace}/{worker.name}",
             replica=self._replica_id,

@@ -57,5 +57,5 @@ class ForgottenSessions:
             action="lose-claim",
             subject=Subject("Claim", claim.namespace, claim.id, claim.id),
             reason=reason,
-            evidence={"proofs": proofs, "epoch": claim.epoch, "retryable": claim.retryable},
+            evidence={"proofs": proofs, "attempt": claim.attempt, "retryable": claim.retryable},
         )

@@ -13,7 +13,7 @@ from mooring.model.claim import Claim
 from mooring.model.pool import Mint, Pool
 from mooring.planning.destinations import OutgoingPolicy
 
-__all__ = ["MintFailed", "Minter", "WebhookMinter"]
+__all__ = ["MintFailed", "Minter", "WebhookMinter", "shown_url"]
 
 _MOST_BYTES = 256 * 1024
 _GONE = 410  # the mint says that nothing is left to revoke
@@ -56,7 +56,7 @@ class WebhookMinter:
             payload = msgspec.json.decode(text) if text else {}
         except msgspec.DecodeError as error:
             raise MintFailed(
-                f"the mint of {pool.key} answered with no JSON: {error}", fix=f"look at {_shown(mint.url)}"
+                f"the mint of {pool.key} answered with no JSON: {error}", fix=f"look at {shown_url(mint.url)}"
             ) from None
         if not isinstance(payload, dict):
             raise MintFailed(f"the mint of {pool.key} answered with something else than a JSON object")
@@ -87,12 +87,12 @@ class WebhookMinter:
             raise MintFailed(f"the mint of {whose} is not called: {refused.message}", fix=refused.fix) from refused
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
             raise MintFailed(
-                f"the mint of {whose} did not answer: {_reason(error)}", fix=f"look at {_shown(url)}"
+                f"the mint of {whose} did not answer: {_reason(error)}", fix=f"look at {shown_url(url)}"
             ) from error
         if status in (401, 403):
             self._keys.forget(claim.namespace, mint.auth)
         if status // 100 != 2 and status != fine:
-            raise MintFailed(f"the mint of {whose} answered {status}", fix=f"look at {_shown(url)}")
+            raise MintFailed(f"the mint of {whose} answered {status}", fix=f"look at {shown_url(url)}")
         if len(text) > _MOST_BYTES:
             raise MintFailed(f"the mint of {whose} answered more than {_MOST_BYTES} bytes")
         return text
@@ -103,7 +103,7 @@ class WebhookMinter:
             await self._session.close()
 
 
-def _shown(url: str) -> str:
+def shown_url(url: str) -> str:
     """A URL without what may be a secret: user, password and query."""
     scheme, _, rest = url.partition("://")
     host, slash, path = rest.partition("?")[0].partition("#")[0].partition("/")

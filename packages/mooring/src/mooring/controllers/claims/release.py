@@ -63,7 +63,6 @@ class ClaimRelease:
                 "pool": f"{claim.namespace}/{claim.pool}",
                 "worker": claim.pod_name or "",
                 "state": claim.state.value,
-                "epoch": claim.epoch,
                 "ageSeconds": round((self._clock.now() - claim.created_at).total_seconds()),
             },
         )
@@ -197,7 +196,7 @@ class ClaimRelease:
             action="delete",
             subject=Subject("Pod", meta.namespace, meta.name, meta.uid),
             reason="its session is over and the pool does not reuse workers",
-            evidence={"proofs": ["holder: the claim has ended", "ledger: no other live claim"], "epoch": claim.epoch},
+            evidence={"proofs": ["holder: the claim has ended", "ledger: no other live claim"], "claim": claim.id},
         )
 
     async def _delete_while_ours(self, claim: Claim, pod: Pod) -> Result:

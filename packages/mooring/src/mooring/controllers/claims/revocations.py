@@ -10,7 +10,7 @@ from datetime import timedelta
 import msgspec
 import structlog
 
-from mooring.controllers.claims.mint import Minter, MintFailed
+from mooring.controllers.claims.mint import Minter, MintFailed, shown_url
 from mooring.controllers.fleet import Fleet
 from mooring.engine.containment import contained
 from mooring.engine.context import Context
@@ -115,7 +115,7 @@ class MintRevocations:
             reason=f"its claim has ended ({cause}), and the pool's mint has a revokeURL",
             evidence={
                 "pool": f"{one.namespace}/{one.pool}",
-                "url": self._mint(one).revoke_url.partition("?")[0],
+                "url": shown_url(self._mint(one).revoke_url),
                 "attempt": claim.attempt if claim is not None else None,
                 "worker": (claim.pod_name or "") if claim is not None else "",
             },

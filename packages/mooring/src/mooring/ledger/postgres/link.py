@@ -7,15 +7,21 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from mooring.ledger.records import Link
 
 _DEFAULT_MODE = "prefer"
+_ENFORCED = frozenset({"require", "verify-ca", "verify-full"})  # the driver connects in no other way
 
 
 def read_link(url: str, *, encrypted: bool, environment: Mapping[str, str] = os.environ) -> Link:
-    """The hosts and the mode: of the URL, else of the variables PGHOST and PGSSLMODE."""
+    """The hosts and the mode: of the URL, else of the variables PGHOST and PGSSLMODE.
+
+    `encrypted` is what the server says. Behind a proxy that ends TLS it sees the connection of the proxy, so a mode
+    that enforces TLS counts more.
+    """
     parts = urlsplit(url)
     query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
     named = parts.netloc.rpartition("@")[2] or query.get("host", "") or environment.get("PGHOST", "")
     hosts = tuple(host for one in named.split(",") if (host := _without_port(unquote(one))))
-    return Link(hosts, query.get("sslmode") or environment.get("PGSSLMODE") or _DEFAULT_MODE, encrypted)
+    mode = query.get("sslmode") or environment.get("PGSSLMODE") or _DEFAULT_MODE
+    return Link(hosts, mode, encrypted or mode in _ENFORCED)
 
 
 def _without_port(host: str) -> str:

@@ -182,7 +182,7 @@ def plan_claim_progresses(snapshot: ClaimsSnapshot) -> list[Act]:
             age_seconds=_age(snapshot.now, claim.claimed_at),
             floor_seconds=snapshot.timeouts.claim_progress,
             claim=claim,
-            facts={"pod": claim.pod_name, "epoch": claim.epoch},
+            facts={"pod": claim.pod_name, "attempt": claim.attempt},
         )
         for claim in snapshot.claims
         if claim.state is ClaimState.CLAIMED
@@ -217,7 +217,7 @@ def plan_claim_alive(snapshot: ClaimsSnapshot) -> list[Act]:
                 age_seconds=silent,
                 floor_seconds=float(claim.ttl_seconds),
                 claim=claim,
-                facts={"pod": claim.pod_name, "epoch": claim.epoch},
+                facts={"pod": claim.pod_name, "attempt": claim.attempt},
             )
         )
     return acts

@@ -71,7 +71,7 @@ def _plan_suspect(worker: Worker, stamp: Stamp, snapshot: ClaimsSnapshot) -> Act
         age, floor = wordless, reclaim.silent_seconds
         if reclaim.polls:
             remedy = Remedy.DELETE_WORKER  # it would have polled: it hangs, and would get no session
-    facts: dict[str, Any] = {"claim": stamp.claim, "epoch": stamp.epoch, "executing": executing, "neverRan": unused}
+    facts: dict[str, Any] = {"claim": stamp.claim, "executing": executing, "neverRan": unused}
     if wordless is not None:
         facts["wordlessSeconds"] = round(wordless)
     return Act(
@@ -112,7 +112,7 @@ def _fenced(stamp: Stamp, row: Claim | None) -> str:
     """The ledger's proof: who comes back under this epoch is refused. Empty if the epoch is live somewhere."""
     if row is not None and row.live and row.epoch == stamp.epoch:
         return ""
-    return f"no live claim; its epoch {stamp.epoch} is fenced"
+    return "no live claim; the epoch of its stamp is fenced"
 
 
 def _kept(silent: bool, wordless: float | None, reclaim: EffectiveReclaim | None) -> str:

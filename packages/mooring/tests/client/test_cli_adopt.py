@@ -10,6 +10,7 @@ from hawser.resources import PODS
 from mooring.client import Mooring
 from mooring.kinds.resources import WORKERPOOLS
 from packages.mooring.tests.client.dock import NAMESPACE, TOKEN
+from packages.mooring.tests.client.processes import eventually
 
 
 @pytest.fixture
@@ -60,6 +61,8 @@ def test_nothing_to_adopt_a_missing_reason_and_an_unknown_pool_each_fail_in_thei
     assert f"fix: kubectl get pods -n {NAMESPACE} --show-labels" in err
     code, _, err = mooring("adopt", "--pool", pool, "--selector", "app=nobody")
     assert code == 2 and "--reason" in err
+    code, _, err = mooring("adopt", "--pool", pool, "--selector", " ", "--reason", "why")
+    assert code == 2 and "--selector must be a label selector such as app=runner" in err
     code, _, err = mooring("adopt", "--pool", f"{NAMESPACE}/none", "--selector", "app=nobody", "--reason", "why")
     assert code == 3
     answer = httpx.post(
@@ -72,6 +75,9 @@ def test_nothing_to_adopt_a_missing_reason_and_an_unknown_pool_each_fail_in_thei
 
 def test_the_printed_fix_of_a_full_pool_makes_room_for_the_pods(dock, mooring, runner):
     pool = dock.pool(warm=1, max=1)
+    with Mooring(dock.url, TOKEN).claim(pool, owner="acme") as claim:
+        claim.detach()
+    eventually(lambda: dock.mooring.fleet.pool(pool).status.idle == 0)
     ask = ("adopt", "--pool", pool, "--selector", "app=old-runner", "--reason", "taken over", "--yes")
     code, _, err = mooring(*ask)
     assert code == 1 and "spec.max allows (1)" in err
@@ -82,7 +88,7 @@ def test_the_printed_fix_of_a_full_pool_makes_room_for_the_pods(dock, mooring, r
     dock.call(dock.client.merge_patch(WORKERPOOLS, name, json.loads(patch.strip("'")), namespace))
     code, out, err = mooring(*ask)
     assert code == 0, err
-    assert len(dock.pods(pool)) == 2
+    eventually(lambda: len(dock.pods(pool)) == 3, "the held worker, the pool's own next one, and the adopted pod")
     code, _, err = mooring(*ask)
     again = f"mooring adopt --pool {pool} --selector mooring.dev/worker={runner} --idle --reason WHY"
     assert code == 1 and f"fix: {again}" in err

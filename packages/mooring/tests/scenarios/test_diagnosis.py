@@ -177,9 +177,26 @@ async def test_an_api_server_that_does_not_answer_leaves_the_other_lines_standin
     await world.clock.sleep(20)
     checkup = await replica.mooring.queries.doctor.examine()
     (api,) = [check for check in checkup.checks if check.id == "api"]
-    assert api.status in ("fail", "unknown") and api.message.startswith(told)
+    assert api.status == "fail" and api.message.startswith(told) and "api line" not in api.fix
     assert {"ledger", "clock/ledger", "leader"} <= set(lines(checkup, "ok"))
     assert "permissions" in lines(checkup, "unknown") and checkup.seconds <= 5.1
+
+
+@pytest.mark.world(nodes=1)
+async def test_a_ledger_that_hangs_is_a_failing_line_whose_fix_is_about_the_database(world, monkeypatch):
+    replica = world.start()
+    await world.clock.sleep(20)
+
+    async def hang(_):
+        await world.clock.sleep(60)
+
+    for method in ("incarnation", "time", "link"):
+        monkeypatch.setattr(type(world.ledger.meta), method, hang)
+    checkup = await replica.mooring.queries.doctor.examine()
+    ledger = lines(checkup, "fail")["ledger"]
+    assert ledger.message == "no answer within 5 s" and "PostgreSQL" in ledger.fix and "line" not in ledger.fix
+    assert lines(checkup, "unknown")["clock/ledger"].fix == "see the lines api and ledger"
+    assert "api" in lines(checkup, "ok") and checkup.seconds <= 5.1
 
 
 async def test_nodes_that_may_not_be_listed_are_a_line_with_the_missing_verb_and_the_rest_is_examined():

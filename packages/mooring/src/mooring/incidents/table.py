@@ -40,8 +40,8 @@ def _cell(text: str) -> str:
 
 
 def _in_words(name: str) -> str:
-    """`healedAfterSeconds` as `healed after seconds`."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z0-9])", " ", name).lower()
+    """`killedByADrain` as `killed by a drain`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name).lower()
 
 
 def _shown(value: Figure) -> str:

@@ -37,6 +37,10 @@ from mooring.queries.sources import CacheSource, LeaderSource, PlatformSource, P
 log = structlog.get_logger()
 
 LIMIT_SECONDS = 5.0
+_HANGS = {  # what everything else needs
+    "api": "kubectl get --raw '/readyz?verbose'",
+    "ledger": "see whether PostgreSQL runs and has room on its disk; its log says more. Claims keep their place meanwhile",
+}
 _REVIEWS_AT_ONCE = 16
 _MOST_EXPLAINED = 20  # sick pools whose worst worker is asked for its log
 _ORDER = (CheckStatus.FAIL, CheckStatus.WARN, CheckStatus.UNKNOWN, CheckStatus.OK)
@@ -64,6 +68,10 @@ class Examined:
     replica: OwnReplica
     reflectors: Callable[[], Mapping[str, CacheSource]]
     explain: Callable[[str, str], Awaitable[Explanation]]  # a pod by namespace and name
+
+
+def _status_without_answer(check_id: str) -> CheckStatus:
+    return CheckStatus.FAIL if check_id in _HANGS else CheckStatus.UNKNOWN
 
 
 class Doctor:
@@ -112,12 +120,12 @@ class Doctor:
             async with asyncio.timeout(LIMIT_SECONDS):
                 return tuple(await look())
         except TimeoutError:
-            message = f"no answer within {LIMIT_SECONDS:.0f} s"
-            return (Check(check_id, CheckStatus.UNKNOWN, message, fix="look at the api and ledger lines"),)
+            message, status = f"no answer within {LIMIT_SECONDS:.0f} s", _status_without_answer(check_id)
+            return (Check(check_id, status, message, fix=_HANGS.get(check_id, "see the lines api and ledger")),)
         except NotPermitted as refused:
             return (Check(check_id, CheckStatus.UNKNOWN, f"may not be read: {refused.message}", fix=refused.fix),)
         except MooringError as error:
-            status = CheckStatus.FAIL if check_id in ("api", "ledger") else CheckStatus.UNKNOWN
+            status = _status_without_answer(check_id)
             return (Check(check_id, status, f"cannot be read: {error.message}", fix=error.fix),)
         except Exception as error:
             log.exception("a check failed", check=check_id)

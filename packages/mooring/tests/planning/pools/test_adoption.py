@@ -1,7 +1,9 @@
 """Which pods a pool adopts: running ones that nobody manages, up to max, each answer with its reason."""
 
+import msgspec
 import pytest
 
+from mooring.model.pool import PoolStatus
 from mooring.planning.pools.adoption import FoundPod, PodAction, plan_adoption
 from mooring.planning.pools.plan import plan_pool
 from packages.mooring.tests.planning import fleets
@@ -55,3 +57,10 @@ def test_an_unproven_worker_is_neither_idle_nor_retired_also_on_a_draining_node(
     kept = worker(0, name="old", node=at.name, unproven_since=NOW)
     plan = plan_pool(fleets.snapshot(pool(warm=0, max=3, idleSeconds=0), kept, nodes={at.name: at}))
     assert plan.retires == () and plan.status.idle == 0
+
+
+def test_the_fix_of_a_full_pool_leaves_room_for_what_the_pool_makes_itself():
+    full = msgspec.structs.replace(pool(warm=2, max=2), status=PoolStatus(idle=1, queued=3))
+    steps = plan_adoption(full, (pod("a"), pod("b")), {"one", "two"}, idle=False)
+    patch = """kubectl -n runners patch workerpool linux --type merge -p '{"spec": {"max": 8}}'"""
+    assert {step.fix for step in steps} == {patch}

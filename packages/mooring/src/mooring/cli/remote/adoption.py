@@ -24,6 +24,8 @@ def run_adopt(asked: AdoptCommand, options: MutationOptions, endpoint: Endpoint)
     """Print what would be adopted, or adopt it. Fails if no pod was adopted or proven to be idle."""
     if not options.reason.strip():
         raise InvalidInput("--reason", options.reason, "why the pods are adopted, for the audit trail")
+    if not asked.selector.strip():
+        raise InvalidInput("--selector", asked.selector, "a label selector such as app=runner")
     connection = Connection(endpoint)
     pool = find_one(connection, Lookup(POOLS, asked.pool))
     key = f"{pool['namespace']}/{pool['name']}"
@@ -32,16 +34,15 @@ def run_adopt(asked: AdoptCommand, options: MutationOptions, endpoint: Endpoint)
     planned = connection.request("POST", path, body={**body, "dryRun": True})
     if not _changed(planned):
         whys = "; ".join(_lines(planned)) or f"no pod in {pool['namespace']} matches {asked.selector}"
-        fixes = [item["fix"] for item in planned["items"] if item.get("fix")]  # older servers send none
-        fix = fixes[0] if fixes else f"kubectl get pods -n {pool['namespace']} --show-labels"
+        fix = _fix(planned) or f"kubectl get pods -n {pool['namespace']} --show-labels"
         raise Refused(f"nothing can be adopted into pool/{key}: {whys}", fix=fix)
     mutation = Mutation(
         kind="Pool",
         name=f"pool/{key}",
         before=planned,
-        impact=(f"pool/{key} adopts what matches {asked.selector}:", *_lines(planned)),
+        impact=(f"pool/{key} adopts what matches {asked.selector}:", *_lines_with_fix(planned)),
         apply=lambda: connection.request("POST", path, body=body),
-        describe=lambda after: "\n".join((f"pool/{key}: {_changed(after)} pod(s) changed", *_lines(after))),
+        describe=lambda after: "\n".join((f"pool/{key}: {_changed(after)} pod(s) changed", *_lines_with_fix(after))),
         needs_confirmation=True,
     )
     run_mutation(mutation, options)
@@ -53,3 +54,13 @@ def _changed(result: Row) -> int:
 
 def _lines(result: Row) -> list[str]:
     return [f"pod/{item['name']} {item['result']}: {item['why']}" for item in result["items"]]
+
+
+def _lines_with_fix(result: Row) -> list[str]:
+    fix = _fix(result)
+    return [*_lines(result), *([f"  fix: {fix}"] if fix else ())]
+
+
+def _fix(result: Row) -> str:
+    """Of the first pod that was skipped and has one. Older servers send none."""
+    return next((str(item["fix"]) for item in result["items"] if item.get("fix")), "")

@@ -51,7 +51,12 @@ def run_apply(endpoint: Endpoint, file: Path, namespace: str, options: MutationO
         before=preview,
         impact=_impact(preview),
         apply=lambda: connection.request("PUT", path, query, body=body),
-        describe=lambda after: f"{shown} {_DONE[after['action']]}; 'mooring services {shown[8:]} --watch' follows it",
+        describe=lambda after: "\n".join(
+            (
+                f"{shown} {_DONE[after['action']]}; 'mooring services {shown[8:]} --watch' follows it",
+                *(() if preflight["ok"] else _preflight_lines(preflight)),
+            )
+        ),
         needs_confirmation=preview["action"] == "update" and preview["newPods"],
     )
     run_mutation(mutation, options)
@@ -86,8 +91,12 @@ def _impact(preview: Row) -> tuple[str, ...]:
     what = "is created" if preview["action"] == "create" else "is updated"
     pods = "; its pods are replaced one by one" if preview["action"] == "update" and preview["newPods"] else ""
     lines = [f"{shown} {what}{pods}", *(f"  {change}" for change in preview["changes"])]
-    lines.append(f"preflight: {'ok' if preflight['ok'] else 'refused'}: {preflight['message']}")
-    return (*lines, f"  fix: {preflight['fix']}") if preflight["fix"] else tuple(lines)
+    return (*lines, *_preflight_lines(preflight))
+
+
+def _preflight_lines(preflight: Row) -> tuple[str, ...]:
+    verdict = f"preflight: {'ok' if preflight['ok'] else 'refused'}: {preflight['message']}"
+    return (verdict, f"  fix: {preflight['fix']}") if preflight["fix"] else (verdict,)
 
 
 def _path(namespace: str, name: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
+from packages.mooring.tests.fences import watch_fences
 from packages.mooring.tests.permissions import RECORDER
 
 
@@ -21,3 +22,11 @@ def own_rights(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     RECORDER.watch(monkeypatch)
     yield
     assert RECORDER.ungranted == [], "used, and not granted by mooring/model/permissions.py"
+
+
+@pytest.fixture(autouse=True)
+def own_fences(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Control planes of tests say of each object that they change or delete which one, as it was seen."""
+    faults = watch_fences(monkeypatch)
+    yield
+    assert faults == []

@@ -41,6 +41,12 @@ class KubeClient(Reviewing):
         self.namespaces = tuple(namespaces)
         self._headers = {"accept": _JSON, "user-agent": user_agent}
 
+    def through(self, layer: Callable[[Transport], Transport]) -> "KubeClient":
+        """The same client, whose requests pass `layer` first."""
+        wrapped = KubeClient(layer(self._transport), namespaces=self.namespaces)
+        wrapped._headers = self._headers
+        return wrapped
+
     async def get(self, resource: Resource[T], name: str, namespace: str | None = None) -> T:
         body = await self._call("GET", resource.path(namespace, name))
         return self._read(decoder_for(resource.view).object, body)

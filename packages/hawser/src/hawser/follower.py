@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from hawser.cache import Change, Key
-from hawser.reflector import Reflector, ReflectorHealth
+from hawser.reflector import Reflector
+from hawser.reflector_health import ReflectorHealth
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -56,6 +57,11 @@ class Follower(Protocol[T]):
 
     @property
     def health(self) -> ReflectorHealth: ...
+
+    @property
+    def stale_seconds(self) -> float:
+        """For how long the cache has not followed its watch: 0 while it does, infinite before the first list."""
+        ...
 
     def subscribe(self, callback: Callable[[Change[T]], None]) -> None:
         """Call it with each change, as soon as the cache shows it."""
@@ -122,6 +128,11 @@ class MergedReflector(Generic[T]):
     def version(self) -> int:
         """How far the namespace that is furthest behind has come."""
         return min(part.version for part in self._parts)
+
+    @property
+    def stale_seconds(self) -> float:
+        """Of the namespace that has been stale for longest."""
+        return max(part.stale_seconds for part in self._parts)
 
     def subscribe(self, callback: Callable[[Change[T]], None]) -> None:
         """Call it with each change of every namespace."""

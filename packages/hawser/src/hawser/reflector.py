@@ -9,6 +9,7 @@ or set back by an older view. After a restore, restart.
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Final, Generic, TypeVar
 
 import structlog
@@ -18,6 +19,7 @@ from hawser.cache import Cache, Change, Identity, Index, Key, identify
 from hawser.client import KubeClient
 from hawser.clock import Clock, Entropy
 from hawser.errors import ApiError, BadRequest, ConnectionFailed, Gone, KubeError, TooNew
+from hawser.reflector_health import ReflectorHealth
 from hawser.resources import Resource
 from hawser.watching import WatchEvent
 
@@ -67,29 +69,6 @@ class Pace:
     retry_seconds: tuple[float, float] = (0.8, 30.0)  # the first and the last ceiling of the wait after a failure
 
 
-@dataclass(frozen=True, slots=True)
-class ReflectorHealth:
-    """How far the cache can be trusted. Counts are since the start."""
-
-    synced: bool
-    watching: bool
-    silent: bool  # received nothing for longer than its patience
-    last_event_age_seconds: float | None  # of a list, an event, a bookmark or the orderly end of a watch
-    last_error: str  # empty when things went well since
-    relists: int
-    reconnects: int
-    silences: int
-    stale_lists: int
-    skipped: int  # objects that could not even be identified
-    defective: Mapping[str, tuple[str, ...]]  # objects held, some of whose fields could not be read
-    subscriber_failures: int
-
-    @property
-    def fresh(self) -> bool:
-        """Whether the cache follows its watch now."""
-        return self.watching and not self.last_error and not self.silent
-
-
 class Reflector(Generic[T]):
     """One resource, one cache. `run` it in a task; `subscribe` to hear of each change."""
 
@@ -120,6 +99,7 @@ class Reflector(Generic[T]):
         self._doubted = False  # the last watch was silent for too long
         self._list_due = 0.0
         self._watching = False
+        self._followed_until = 0.0  # while no watch is open: when the cache was last known to be current
         self._last_event_at: float | None = None
         self._last_error = ""
         self._lists = 0
@@ -144,6 +124,16 @@ class Reflector(Generic[T]):
     def version(self) -> int:
         """How far the cache has come: every change up to this version is in it. 0 before the first list."""
         return self._position
+
+    @property
+    def stale_seconds(self) -> float:
+        """For how long the cache has not followed its watch: 0 while it does, infinite before the first list."""
+        if not self.synced:
+            return inf
+        now = self._clock.monotonic()
+        if not self._watching:
+            return now - self._followed_until
+        return 0.0 if self._last_event_at is None else max(0.0, now - self._last_event_at - self._pace.silence_seconds)
 
     def subscribe(self, callback: Callable[[Change[T]], None]) -> None:
         """Call it with each change, as soon as the cache shows it. It must not wait."""
@@ -206,6 +196,7 @@ class Reflector(Generic[T]):
         self._list_due = self._clock.monotonic() + self._pace.relist_seconds * self._entropy.between(0.8, 1.2)
         if not (self._doubted and changes):  # a silent watch that missed nothing was quiet, not deaf
             self._last_event_at = self._clock.monotonic()
+        self._followed_until = self._clock.monotonic()
         self._doubted = False
         self._tell(changes)
         self._synced.set()
@@ -244,6 +235,8 @@ class Reflector(Generic[T]):
         try:
             await self._follow(began + seconds + _OVERTIME_SECONDS, seconds)
         finally:
+            if self._watching:
+                self._followed_until = self._clock.monotonic()
             self._watching = False
         ended = self._clock.monotonic()
         if position == self._position and ended - began < _HASTY_WATCH_SECONDS:
@@ -327,6 +320,7 @@ class Reflector(Generic[T]):
         if isinstance(error, SilentWatch):
             # An API server sends no bookmarks for a kind that never changed. Only a list shows what was missed.
             self._must_list = self._doubted = True
+            self._followed_until = self._last_event_at or self._followed_until
         self._stale_lists += isinstance(error, StaleList)
         self._last_error = str(error)
         self._log.warning("list or watch failed", error=str(error), kind=type(error).__name__)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -37,12 +37,15 @@ from mooring.engine.context import Context, Platform
 from mooring.engine.controller import Controller
 from mooring.engine.events import EventWriter
 from mooring.engine.evidence import gather_failure
+from mooring.engine.fence import FencedTransport
+from mooring.engine.fitness import Fitness
 from mooring.engine.gate import Gate
 from mooring.engine.housekeeping import KEEP_DEFAULT, Housekeeping, Retention
-from mooring.engine.leader import Leadership
+from mooring.engine.leader import Candidate, Leadership
 from mooring.engine.metrics import CACHE_FRESH, CACHE_OBJECTS, LEADING, KnownPools, LeaderGauge
 from mooring.engine.nodes.informer import NodeInformer
 from mooring.engine.own_api import OwnApi
+from mooring.engine.stored_time import LedgerClock
 from mooring.engine.switches import Switches
 from mooring.engine.trust import LedgerTrust
 from mooring.engine.words import WordBook
@@ -67,6 +70,7 @@ from mooring.queries.warmups import WarmupQueries
 
 AnyController = Controller[Any, Any, Any, Any]
 C = TypeVar("C", bound=AnyController)
+HAND_OVER_SECONDS = 0.5  # that passes under way have to end before another replica leads
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +116,10 @@ class Mooring:
         assert_order(timeouts)
         self._timeouts = timeouts
         self._controllers: list[AnyController] = []
-        client, clock, entropy, adapters = given.client, given.clock, given.entropy, given.adapters
+        self.clock = clock = LedgerClock(given.clock, given.ledger)
+        fenced = given.client.through(lambda inner: FencedTransport(inner, lambda: self.leadership.term))
+        given = replace(given, client=fenced, clock=clock)
+        client, entropy, adapters = given.client, given.entropy, given.adapters
         self.nodes = NodeInformer(client, clock, entropy, timeouts)
         self.fleet = PoolInformer(client, self.nodes, clock, entropy, timeouts)
         self.context = context = self._context(given)
@@ -146,10 +153,10 @@ class Mooring:
         figures = ClaimFigures(lambda key: self.fleet.pool(key) is not None)
         ledger, clock, options = observe(given.ledger, figures), given.clock, given.options
         self.switches = Switches(ledger, clock)
-        self.leadership = Leadership(
-            ledger, clock, self._timeouts, options.id, options.address, __version__, self.switches.why_paused
-        )
         base = (self.nodes, self.fleet)
+        self.fitness = Fitness(given.client, clock, self._timeouts, base)
+        candidate = Candidate(options.id, options.address, __version__, lambda: self.fitness.obstacle)
+        self.leadership = Leadership(ledger, clock, self._timeouts, candidate, self.switches.why_paused)
         events = EventWriter(given.client, clock)
         return Context(
             platform=Platform(given.client, events, ledger, clock, given.entropy, self._timeouts, options.id),
@@ -169,7 +176,7 @@ class Mooring:
         invariants.find_too(SCHEDULABLE, services.unschedulable)
         quarantines = self.pools.quarantines
         reading = FleetQueries(fleet, nodes, context.ledger, self.health, quarantines, self._standings, invariants)
-        replica = OwnReplica(self.leadership, options.address, options.certificate)
+        replica = OwnReplica(self.leadership, options.address, options.certificate, self.clock.machine)
         explainer = Explainer(context.client, nodes, clock, partial(gather_failure, context.client))
         examined = Examined(context, fleet, reading, quarantines, replica, lambda: self.reflectors, explainer.explain)
         return Readings(
@@ -191,6 +198,8 @@ class Mooring:
         self._expose_metrics()
         async with asyncio.TaskGroup() as group:
             group.create_task(self.nodes.run())
+            group.create_task(self.clock.run())
+            group.create_task(self.fitness.run())
             group.create_task(self.leadership.run())
             group.create_task(self.switches.run())
             group.create_task(self.context.words.run())
@@ -202,10 +211,18 @@ class Mooring:
             for controller in self._controllers:
                 group.create_task(controller.run())
 
-    async def stop(self) -> None:
-        """Finish passes under way and hand over."""
-        await asyncio.gather(*(controller.stop(self._timeouts.shutdown) for controller in self._controllers))
+    async def hand_over(self) -> None:
+        """Take up nothing new, and let another replica lead: at once, or when the passes under way end in time.
+
+        What a pass still wants to write after that is refused.
+        """
+        await asyncio.gather(*(controller.drain(HAND_OVER_SECONDS) for controller in self._controllers))
         await self.leadership.leave()
+
+    async def stop(self) -> None:
+        """Hand over, let passes under way finish, and end."""
+        await self.hand_over()
+        await asyncio.gather(*(controller.stop(self._timeouts.shutdown) for controller in self._controllers))
 
     async def wait_synced(self) -> None:
         """Until nodes, pools and workers were read."""
@@ -231,8 +248,11 @@ class Mooring:
             for name, reflector in self.reflectors.items()
             if not (reflector.synced and reflector.health.fresh)
         ]
-        failure = self.leadership.ledger_failure
-        return [*found, f"the ledger does not answer: {failure}"] if failure else found
+        if failure := self.fitness.api_failure:
+            found.append(f"the API server does not answer: {failure}")
+        if failure := self.leadership.ledger_failure:
+            found.append(f"the ledger does not answer: {failure}")
+        return found
 
     @property
     def reflectors(self) -> dict[str, Follower[Any]]:
@@ -259,6 +279,7 @@ class Mooring:
             "ledger": {"reachable": not failure, "error": failure},
             "leader": self.leadership.leader_id,
             "leading": self.leadership.leading,
+            "notLeadingBecause": self.leadership.obstacle,
         }
 
     def _expose_metrics(self) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any, cast
@@ -90,7 +90,7 @@ class Pods(Controller[PodInformer, str, str, str]):
         self.leads = True
         self.notes = Notes()
         informer = PodInformer(KubeClient(FaultyTransport(self.api, Plan(rules), self.clock, Entropy(3))))
-        gate = SimpleNamespace(may_act=lambda: self.leads)
+        gate = SimpleNamespace(may_act=lambda: self.leads, acting=nullcontext)
         context = cast(Context, SimpleNamespace(gate=gate, clock=self.clock, entropy=Entropy(4)))
         super().__init__("pods", context, informer, self.notes, Pacing(coalesce_seconds=0.5))
 

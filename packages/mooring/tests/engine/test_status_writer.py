@@ -41,7 +41,9 @@ POOL = SimpleNamespace(namespace="runners", name="linux", uid="pool-uid", key="r
 
 def writer(api: Api, pause: Pause[Count] | None = None) -> StatusWriter[Count]:
     client, clock = cast(KubeClient, api), VirtualLoop.running().clock
-    return StatusWriter(client, PODS, clock, EventWriter(client, clock), pause=pause, encode=_counts)
+    status = StatusWriter(client, PODS, clock, EventWriter(client, clock), pause=pause, encode=_counts)
+    status.saw(POOL.key, 10)
+    return status
 
 
 def _counts(status: Count) -> dict[str, Any]:
@@ -54,13 +56,25 @@ async def test_a_status_that_is_written_already_costs_no_request() -> None:
     assert api.patches == []
 
 
-async def test_a_write_carries_the_uid_and_is_known_until_the_cache_has_caught_up() -> None:
+async def test_a_write_carries_uid_and_version_and_is_known_until_the_cache_has_caught_up() -> None:
     api = Api()
     status = writer(api)
     await status.write(POOL, Count(False, 0), Count(True, 3))
-    assert api.patches == [{"metadata": {"uid": "pool-uid"}, "status": {"ready": True, "idle": 3}}]
+    fence = {"uid": "pool-uid", "resourceVersion": "10"}
+    assert api.patches == [{"metadata": fence, "status": {"ready": True, "idle": 3}}]
     assert status.latest(POOL.key, Count(False, 0), 10) == Count(True, 3)
     assert status.latest(POOL.key, Count(False, 1), 11) == Count(False, 1)
+
+
+async def test_the_next_write_is_fenced_on_the_newest_version_that_was_read_or_written() -> None:
+    api = Api()
+    status = writer(api)
+    await status.write(POOL, Count(False, 0), Count(True, 1))
+    status.latest(POOL.key, Count(False, 0), 10)  # the cache lags behind the write
+    await status.write(POOL, Count(True, 1), Count(True, 2))
+    status.latest(POOL.key, Count(True, 2), 20)
+    await status.write(POOL, Count(True, 2), Count(True, 3))
+    assert [patch["metadata"]["resourceVersion"] for patch in api.patches] == ["10", "11", "20"]
 
 
 async def test_counts_wait_for_the_pause_and_verdicts_do_not() -> None:

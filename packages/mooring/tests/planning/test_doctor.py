@@ -64,7 +64,9 @@ def test_a_kind_is_served_as_this_build_knows_it_or_the_missing_field_is_named()
 def test_an_unarmed_ledger_and_a_missing_leader():
     assert doctor.judge_ledger("i", True, "created").status == "ok"
     assert doctor.judge_ledger("i", False, "restored").status == "warn"
-    assert doctor.judge_leader("", False).status == "fail"
+    missing = doctor.judge_leader("", False, "the API server does not answer")
+    assert missing.status == "fail" and "because the API server does not answer" in missing.message
+    assert doctor.judge_leader("a", True, "").status == "ok"
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ async def test_an_account_that_may_not_list_nodes_is_told_the_verb_and_everythin
     assert by_id["permission/nodes"].message == "nodes: list, watch is missing"
     assert by_id["cache/nodes"].status == "fail" and "cannot list" in by_id["cache/nodes"].message
     failing = {check.id for check in checkup.checks if check.status == "fail"}
-    assert failing == {"permission/nodes", "cache/nodes"}
+    assert failing == {"permission/nodes", "cache/nodes", "leader"}, "who sees no nodes does not lead"
     assert {"api", "clock/API server", "ledger", "permission/pods", "services"} <= {
         check.id for check in checkup.checks if check.status == "ok"
     }

@@ -92,6 +92,7 @@ async def test_the_operator_states_that_it_is_idle_and_claims_get_it(world):
     await world.until_idle(1)
     assert worker(replica, uid).marks.absent
     claim = await replica.mooring.claims.desk.claim(POOL, ClaimRequest("acme", wait=30))
+    await world.clock.sleep(1)
     assert claim.pod_uid == uid and worker(replica, uid).marks.complete
     assert await audited(replica, "prove-idle") == [("ann", "old-runner-abc", "done")]
     await replica.mooring.claims.desk.release(claim.id, claim.epoch)

@@ -3,11 +3,14 @@
 Leases, heartbeats and confirmations are measured, never read off a wall clock.
 """
 
+import asyncio
+
 import pytest
 
 from hawser.resources import NODES, PODS
-from mooring.model.claim import Claim, ClaimState
+from mooring.model.claim import Claim, ClaimState, NewClaim, WorkerSlot
 from mooring.model.claim_request import ClaimRequest
+from mooring.model.errors import MooringError
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour, Replica
 
 POOL = f"{NAMESPACE}/linux"
@@ -102,3 +105,41 @@ async def test_a_successor_whose_clock_is_an_hour_off_takes_over_in_time_and_kee
     await beat(world, second, claim, 6)
     assert (await second.mooring.claims.desk.get(claim.id)).state is ClaimState.RUNNING
     assert (await claim_one(second)).epoch > claim.epoch
+
+
+@JUMPS
+async def test_a_wait_lasts_as_long_as_asked_whatever_the_clocks_of_the_replicas_say(world, seconds):
+    first = world.start("first")
+    await world.pool(warm=1, max=1, reuse="Always")
+    await world.until_idle(1)
+    second = world.start("second")
+    await world.clock.sleep(12)
+    first.clock.jump(seconds)
+    second.clock.jump(-seconds)
+    await claim_one(second)
+    waiting = asyncio.create_task(second.mooring.claims.desk.claim(POOL, ClaimRequest("acme", wait=60)))
+    await world.clock.sleep(50)
+    assert [claim.state for claim in await world.ledger.claims.queue(NAMESPACE, "linux")] == [ClaimState.QUEUED]
+    await world.clock.sleep(20)
+    assert isinstance(waiting.exception(), MooringError)
+    assert await world.ledger.claims.queue(NAMESPACE, "linux") == ()
+    assert abs(first.mooring.clock.now() - second.mooring.clock.now()).total_seconds() < 1
+
+
+@pytest.mark.parametrize("seconds", [HOUR, -HOUR], ids="{:+}".format)
+async def test_a_claim_that_another_machine_is_handing_over_is_not_taken_for_stuck(world, seconds):
+    """`claim-progresses` compares the moment that one replica stored with the clock of another."""
+    first = world.start("first")
+    await world.pool(warm=1, max=1, reuse="Always")
+    await world.until_idle(1)
+    second = world.start("second")
+    second.clock.jump(seconds)
+    await world.clock.sleep(12)
+    meta = (await world.pods())[0].metadata
+    new = NewClaim(id=world.entropy.uuid(), namespace=NAMESPACE, pool="linux", owner="acme", ttl_seconds=TTL)
+    now = second.mooring.clock.now()
+    claim = (await second.ledger.claims.insert_claimed(new, WorkerSlot(meta.name, meta.uid), now=now)).require()
+    await world.clock.sleep(world.timeouts.claim_progress - 20)
+    assert (await first.mooring.claims.desk.get(claim.id)).state is ClaimState.CLAIMED
+    await world.clock.sleep(60)
+    assert (await first.mooring.claims.desk.get(claim.id)).state is ClaimState.FAILED

@@ -177,8 +177,8 @@ async def test_an_api_server_that_does_not_answer_leaves_the_other_lines_standin
     await world.clock.sleep(20)
     checkup = await replica.mooring.queries.doctor.examine()
     (api,) = [check for check in checkup.checks if check.id == "api"]
-    assert api.status == "fail" and api.message.startswith(told) and "api line" not in api.fix
-    assert {"ledger", "clock/ledger", "leader"} <= set(lines(checkup, "ok"))
+    assert api.status in ("fail", "unknown") and api.message.startswith(told) and "api line" not in api.fix
+    assert {"ledger", "clock/ledger"} <= set(lines(checkup, "ok"))
     assert "permissions" in lines(checkup, "unknown") and checkup.seconds <= 5.1
 
 

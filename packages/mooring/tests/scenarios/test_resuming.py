@@ -151,14 +151,14 @@ async def test_a_worker_on_a_node_that_drains_by_then_is_left_unstamped(world):
 
 async def test_without_any_worker_the_claim_waits_for_one_if_its_client_does(world):
     left = await die(world, "after the stamp", warm=1, max=1)
-    await world.pause(["warm-floor"])
+    await world.change({"warm": 0, "max": 0})
     await world.client.delete(PODS, left.pod_name, NAMESPACE, grace_seconds=0)
     second = await start(world)
     waiting = asyncio.create_task(second.mooring.claims.desk.claim(POOL, WISH))
     await world.clock.sleep(20)
     queued = await the_claim(world)
     assert (queued.state, queued.cause) == (ClaimState.QUEUED, EndCause.WORKER_LOST)
-    await second.mooring.switches.resume("warm-floor", actor="test")
+    await world.change({"warm": 1, "max": 1})
     claim = await waiting
     assert claim.id == left.id
     await assert_whole(world, claim)
@@ -166,7 +166,7 @@ async def test_without_any_worker_the_claim_waits_for_one_if_its_client_does(wor
 
 async def test_without_any_worker_and_without_a_wait_the_claim_fails(world):
     left = await die(world, "after the stamp", warm=1, max=1)
-    await world.pause(["warm-floor"])
+    await world.change({"warm": 0, "max": 0})
     await world.client.delete(PODS, left.pod_name, NAMESPACE, grace_seconds=0)
     desk = (await start(world)).mooring.claims.desk
     await world.clock.sleep(20)

@@ -128,8 +128,8 @@ async def soaking(folder: Path, workers: int) -> AsyncIterator[Stage]:
         await sandbox.client.create(NAMESPACES, {"metadata": {"name": NAMESPACE}})
         spec = {"warm": workers, "max": workers, "reuse": "Always", "idleSeconds": 86_400, "template": _TEMPLATE}
         await sandbox.client.create(WORKERPOOLS, {"metadata": {"name": POOL}, "spec": spec}, NAMESPACE)
-        port = _free_port()
-        plane = ControlPlane(_environment(sandbox, url, folder / "state", port), folder / "serve.log")
+        port = free_port()
+        plane = ControlPlane(environment_of(sandbox, url, folder / "state", port), folder / "serve.log")
         session = aiohttp.ClientSession(
             f"http://127.0.0.1:{port}",
             headers={"authorization": f"Bearer {TOKEN}"},
@@ -148,7 +148,8 @@ async def soaking(folder: Path, workers: int) -> AsyncIterator[Stage]:
             await asyncio.gather(*beside, return_exceptions=True)
 
 
-def _environment(sandbox: Cluster, database: str, state: Path, port: int) -> dict[str, str]:
+def environment_of(sandbox: Cluster, database: str, state: Path, port: int) -> dict[str, str]:
+    """The settings of one `mooring serve`."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MOORING_", "KUBECONFIG"))}
     return {
         **inherited,
@@ -161,7 +162,8 @@ def _environment(sandbox: Cluster, database: str, state: Path, port: int) -> dic
     }
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody uses now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -130,10 +130,12 @@ class Controller(Generic[I, O, S, P]):
         may_act: Callable[[], bool] | None = None,
     ) -> None:
         self.informer = informer
+        self._gate = context.gate
+        self._reconciler = reconciler
         self._may_act = may_act or context.gate.may_act
         self._pacing = pacing
         self._loop = ReconcileLoop(
-            name, reconciler.reconcile, self.ready, context.clock, context.entropy, pacing.concurrency
+            name, self._reconcile, self.ready, context.clock, context.entropy, pacing.concurrency
         )
         informer.subscribe(self._on_change)
 
@@ -151,9 +153,17 @@ class Controller(Generic[I, O, S, P]):
             for task in (self.informer.run, self._loop.run, *self._tasks()):
                 group.create_task(_awaited(task()))
 
+    async def drain(self, timeout_seconds: float) -> None:
+        """Take no new key; wait for passes under way."""
+        await self._loop.drain(timeout_seconds)
+
     async def stop(self, timeout_seconds: float) -> None:
         """Take no new key; let passes under way finish."""
         await self._loop.stop(timeout_seconds)
+
+    async def _reconcile(self, key: str) -> datetime | None:
+        with self._gate.acting():
+            return await self._reconciler.reconcile(key)
 
     def ready(self) -> bool:
         """Whether this controller may act now."""

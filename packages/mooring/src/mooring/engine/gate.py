@@ -1,7 +1,9 @@
 """Whether this replica may act now."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 
+from mooring.engine.fence import acting
 from mooring.engine.informer import Informer
 from mooring.engine.leader import Leadership
 from mooring.engine.switches import Switches
@@ -22,6 +24,10 @@ class Gate:
     def may_act(self) -> bool:
         """Whether it leads and the caches were read to their last page."""
         return self.leads() and self.synced
+
+    def acting(self) -> AbstractContextManager[None]:
+        """What is written inside is written as the leader of the present term, and refused when that is over."""
+        return acting(self._leadership.term)
 
     @property
     def synced(self) -> bool:

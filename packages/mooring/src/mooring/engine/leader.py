@@ -3,16 +3,20 @@
 Leadership alone does not fence the writes of a paused predecessor. Before its first act a new leader therefore ends the
 epoch of every silent replica, and the ledger refuses what such a replica still tries. A replica that beats again is
 not deposed.
+
+A replica that does not see the cluster is no candidate: it leaves, and registers again under a new epoch when it sees.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import structlog
 
 from hawser.clock import Clock
 from mooring.engine.containment import contained
 from mooring.ledger.port import Ledger
-from mooring.ledger.records import InvariantCheck, Replica
+from mooring.ledger.records import Channel, InvariantCheck, Replica, Wake
 from mooring.model.audit import AuditEntry, AuditOutcome, Subject
 from mooring.model.errors import Unavailable
 from mooring.model.timeouts import Timeouts
@@ -21,6 +25,17 @@ log = structlog.get_logger()
 
 ADOPTED = "adopted"
 RECORD_SECONDS = 30.0
+NO_LEADER = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """This replica: its name, where it is reached, its version, and why it must not lead now (empty if it may)."""
+
+    id: str
+    address: str
+    version: str
+    obstacle: Callable[[], str]
 
 
 def plan_leader(replicas: Iterable[Replica], silent_seconds: Mapping[str, float], dead_seconds: float) -> str:
@@ -48,19 +63,19 @@ class Leadership:
         ledger: Ledger,
         clock: Clock,
         timeouts: Timeouts,
-        replica_id: str,
-        address: str,
-        version: str,
+        candidate: Candidate,
         is_paused: Callable[[str], str],
     ) -> None:
         self._ledger = ledger
         self._clock = clock
         self._timeouts = timeouts
-        self._address = address
-        self._version = version
+        self._candidate = candidate
         self._is_paused = is_paused
-        self.replica_id = replica_id
+        self.replica_id = candidate.id
         self.epoch = 0
+        self._registered = False
+        self._leaving = False
+        self._woken = asyncio.Event()
         self.leader_id = ""
         self._beaten_at = float("-inf")
         self._failure = "no heartbeat was written yet"
@@ -71,13 +86,18 @@ class Leadership:
     @property
     def leading(self) -> bool:
         """Whether this replica may act now. A process that was paused beyond its heartbeat may not."""
-        alive = self._clock.monotonic() - self._beaten_at < self._timeouts.replica_dead
-        return alive and self.leader_id == self.replica_id
+        alive = self._registered and self._clock.monotonic() - self._beaten_at < self._timeouts.replica_dead
+        return alive and self.leader_id == self.replica_id and not self.obstacle
+
+    @property
+    def obstacle(self) -> str:
+        """Why this replica must not lead now; empty if it may."""
+        return "it stops" if self._leaving else self._candidate.obstacle()
 
     @property
     def ledger_failure(self) -> str:
         """Why the ledger cannot be used: the error of the last heartbeat, or its age. Empty if it answers."""
-        now, patience = self._clock.monotonic(), self._timeouts.replica_heartbeat
+        now, patience = self._clock.monotonic(), self._timeouts.statement
         if not self._failure and self._asked_at is not None and now - self._asked_at >= patience:
             return f"a heartbeat was not answered within {patience:g} s"
         age = now - self._beaten_at
@@ -91,18 +111,23 @@ class Leadership:
         return self.epoch if self.leading else 0
 
     async def run(self) -> None:
-        """Beat until cancelled."""
-        while True:
-            with contained("leadership"):
-                try:
-                    await self.beat()
-                except Unavailable as error:
-                    self._failure = error.message
-                    log.warning("heartbeat failed", error=error.message)
-            await self._clock.sleep(self._timeouts.replica_heartbeat)
+        """Beat until cancelled; at once when another replica stops leading."""
+        unlisten = self._ledger.listen(Channel.REPLICA, self._wake)
+        try:
+            while True:
+                self._woken.clear()
+                with contained("leadership"):
+                    try:
+                        await self.beat()
+                    except Unavailable as error:
+                        self._failure = error.message
+                        log.warning("heartbeat failed", error=error.message)
+                await self._pause()
+        finally:
+            unlisten()
 
     async def beat(self) -> None:
-        """One heartbeat and one look at the others."""
+        """One heartbeat, unless something stands in the way of leading, and one look at the others."""
         self._asked_at = self._clock.monotonic()
         try:
             await self._beat(self._asked_at)
@@ -110,18 +135,46 @@ class Leadership:
             self._asked_at = None
 
     async def _beat(self, started: float) -> None:
-        overdue = started - self._beaten_at >= self._timeouts.replica_dead
-        alive = not overdue and await self._ledger.replicas.heartbeat(
-            self.replica_id, self.epoch, now=self._clock.now()
-        )
-        if not alive:
-            replica = await self._ledger.replicas.register(
-                self.replica_id, address=self._address, version=self._version, now=self._clock.now()
-            )
-            self.epoch = replica.epoch
+        if obstacle := self.obstacle:
+            await self._stand_back(obstacle)
+        else:
+            await self._stand(started)
         self._beaten_at = started
         await self._look(started)
         self._failure = ""
+
+    async def _stand(self, started: float) -> None:
+        overdue = started - self._beaten_at >= self._timeouts.replica_dead
+        beaten = self._registered and not overdue
+        if beaten and await self._ledger.replicas.heartbeat(self.replica_id, self.epoch, now=self._clock.now()):
+            return
+        me = self._candidate
+        replica = await self._ledger.replicas.register(
+            me.id, address=me.address, version=me.version, now=self._clock.now()
+        )
+        self.epoch, self._registered = replica.epoch, True
+
+    async def _stand_back(self, obstacle: str) -> None:
+        """Let another one lead, and say why."""
+        if not self._registered:
+            return
+        self._registered = False
+        if self.leader_id == self.replica_id:
+            log.warning("gave up leading", replica=self.replica_id, epoch=self.epoch, reason=obstacle)
+        self.leader_id = NO_LEADER
+        await self._ledger.replicas.leave(self.replica_id, self.epoch, now=self._clock.now())
+
+    async def _pause(self) -> None:
+        """Until the next heartbeat; a replica that stops leading ends it."""
+        try:
+            async with asyncio.timeout(self._timeouts.replica_heartbeat):
+                await self._woken.wait()
+        except TimeoutError:
+            return
+
+    def _wake(self, wake: Wake) -> None:
+        if wake.payload != self.replica_id:
+            self._woken.set()
 
     async def _look(self, now: float) -> None:
         replicas = await self._ledger.replicas.all()
@@ -131,6 +184,8 @@ class Leadership:
                 self._last_beats[replica.id] = (replica.beats, now)
         silent = {replica_id: now - seen for replica_id, (_, seen) in self._last_beats.items()}
         leader = plan_leader(replicas, silent, self._timeouts.replica_dead)
+        if leader == self.replica_id and not self._registered:
+            leader = NO_LEADER
         if leader == self.replica_id:
             dead = find_dead(replicas, silent, self._timeouts.replica_dead, self.epoch)
             if not await self._adopt(dead, silent, now):
@@ -175,8 +230,9 @@ class Leadership:
         return gone
 
     async def leave(self) -> None:
-        """Let the others take over at once."""
+        """Let the others take over at once; this replica does not lead again."""
+        self._leaving = True
         try:
-            await self._ledger.replicas.leave(self.replica_id, self.epoch, now=self._clock.now())
+            await self._stand_back(self.obstacle)
         except Unavailable as error:
             log.warning("could not leave", error=error.message)

@@ -66,11 +66,15 @@ class ReconcileLoop:
                 worker.cancel()
             self.queue.close()
 
-    async def stop(self, timeout_seconds: float) -> None:
-        """Take no new key; let passes under way finish, but not for ever."""
+    async def drain(self, timeout_seconds: float) -> None:
+        """Take no new key; wait until passes under way are finished, but not for ever."""
         self._stopping = True
         if self._busy:
             await asyncio.wait(set(self._busy), timeout=timeout_seconds)
+
+    async def stop(self, timeout_seconds: float) -> None:
+        """Drain, and end."""
+        await self.drain(timeout_seconds)
         for worker in self._workers:
             worker.cancel()
 
@@ -81,7 +85,7 @@ class ReconcileLoop:
             key = await self.queue.get()
             self._busy.add(me)
             try:
-                if self._gate():
+                if not self._stopping and self._gate():
                     await self._handle(key)
                 else:
                     self.queue.add_after(key, CLOSED_GATE_SECONDS)

@@ -60,7 +60,11 @@ class _Written(Generic[S]):
 
 
 class StatusWriter(Generic[S]):
-    """The one writer of a kind's statuses; each write is fenced on the object's uid."""
+    """The one writer of a kind's statuses.
+
+    Each write is fenced on the object's uid and on the version that the decision was made from: a leader that was
+    replaced in the meantime overwrites nothing. A conflict is raised; the change that caused it brings the key back.
+    """
 
     def __init__(
         self,
@@ -79,11 +83,17 @@ class StatusWriter(Generic[S]):
         self._pause = pause
         self._encode = encode
         self._written: dict[str, _Written[S]] = {}
+        self._versions: dict[str, int] = {}  # of the objects as they were last read or written here
 
     def latest(self, key: str, cached: S, version: int) -> S:
         """The cached status of an object at that version; or the one written here, while the cache lags behind it."""
         written = self._written.get(key)
+        self.saw(key, version if written is None else max(version, written.version))
         return cached if written is None or version >= written.version else written.status
+
+    def saw(self, key: str, version: int) -> None:
+        """The object was read or written at that version."""
+        self._versions[key] = version
 
     async def write(self, owner: Owner, known: S, status: S) -> datetime | None:
         """Write what differs from `known`. Answers when to write what is not written now."""
@@ -92,7 +102,8 @@ class StatusWriter(Generic[S]):
         left = self._left(owner.key, known, status)
         if left > 0:
             return self._clock.now() + timedelta(seconds=left)
-        body = {"metadata": {"uid": owner.uid}, "status": self._encode(status)}
+        fence = {"uid": owner.uid, "resourceVersion": str(self._versions[owner.key])}
+        body = {"metadata": fence, "status": self._encode(status)}
         try:
             view = await self._client.merge_patch(
                 self._resource, owner.name, body, owner.namespace, subresource="status"
@@ -100,6 +111,7 @@ class StatusWriter(Generic[S]):
         except ObjectNotFound:
             return None
         version = view.metadata.version
+        self.saw(owner.key, version)
         self._written[owner.key] = _Written(status, version, self._clock.monotonic())
         self._announce(owner, known, status)
         return None
@@ -107,6 +119,7 @@ class StatusWriter(Generic[S]):
     def forget(self, key: str) -> None:
         """The object is gone."""
         self._written.pop(key, None)
+        self._versions.pop(key, None)
 
     def _announce(self, owner: Owner, known: S, status: S) -> None:
         resource = self._resource

@@ -14,9 +14,10 @@ class Timeouts:
     """Every timeout that has a required order, in seconds."""
 
     api_request: float = REQUEST_SECONDS
-    statement: float = 10.0
-    replica_heartbeat: float = 5.0
-    replica_dead: float = 20.0
+    statement: float = 5.0
+    replica_heartbeat: float = 2.0
+    replica_dead: float = 7.0  # with the heartbeat before it, a successor leads within 10 s
+    leader_stale: float = 10.0  # a leader that has not seen the cluster for so long gives up leading
     watch_silence: float = 150.0  # bookmarks come about once a minute, and shortly before a watch ends
     watch_life: float = 300.0  # a watch ends after one to two times this
     guard_period: float = 2.0
@@ -36,17 +37,23 @@ class Timeouts:
     def hurried(self, times: float) -> "Timeouts":
         """All timeouts divided by `times`, in the same order: for replays against a real cluster in real time.
 
-        Watches then end before they count as silent, because an API server does not send bookmarks any faster.
+        Watches then end before they count as silent, because an API server does not send bookmarks any faster. Leases
+        keep a floor, because processes are not scheduled any faster.
         """
         if times == 1:
             return self
         shorter = {field.name: getattr(self, field.name) / times for field in fields(self)}
-        return replace(self, **{**shorter, "watch_life": shorter["watch_silence"] / 2.5})
+        leases = {name: max(shorter[name], floor) for name, floor in _LEASE_FLOORS.items()}
+        return replace(self, **{**shorter, **leases, "watch_life": shorter["watch_silence"] / 2.5})
 
+
+_LEASE_FLOORS = {"replica_heartbeat": 0.3, "replica_dead": 1.4, "leader_stale": 2.0}
 
 _ORDER: tuple[tuple[str, str, str], ...] = (
     ("replica_heartbeat", "replica_dead", "a live replica must beat several times before it counts as dead"),
     ("statement", "replica_dead", "a hanging statement must fail before its replica counts as dead"),
+    ("replica_heartbeat", "leader_stale", "a leader asks the API server several times before it gives up"),
+    ("leader_stale", "watch_silence", "an API server that does not answer is noticed before its watches are silent"),
     ("statement", "api_request", "a request holds a statement, not the other way round"),
     ("api_request", "watch_silence", "a slow request is not a silent watch"),
     ("watch_silence", "reap_grace", "a silent watch must be noticed before anything is reaped by its cache"),

@@ -155,10 +155,12 @@ def judge_ledger(incarnation: str, armed: bool, cause: str) -> Check:
     )
 
 
-def judge_leader(leader: str, leading: bool) -> Check:
-    """Check that some replica leads."""
+def judge_leader(leader: str, leading: bool, obstacle: str) -> Check:
+    """Check that some replica leads; `obstacle` is why this one must not."""
     if not leader:
-        return Check("leader", FAIL, "no replica leads: nothing is reconciled", fix="look at the ledger's line above")
+        because = f"; this one must not, because {obstacle}" if obstacle else ""
+        fix = "look at the lines of the API server, the caches and the ledger"
+        return Check("leader", FAIL, f"no replica leads: nothing is reconciled{because}", fix=fix)
     return Check("leader", OK, f"{leader} leads" + (" (this replica)" if leading else ""), {"leader": leader})
 
 

@@ -55,6 +55,7 @@ class OwnReplica:
     leadership: LeaderSource
     address: str
     certificate: Callable[[], CertificateState | None]
+    machine_clock: Clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,9 +196,10 @@ class Doctor:
         return (judge.judge_ledger(seen.id, seen.armed, seen.cause.value),)
 
     async def _ledger_clock(self) -> Iterable[Check]:
-        asked = self._clock.now()
+        machine = self._examined.replica.machine_clock
+        asked = machine.now()
         there = await self._examined.context.ledger.meta.time()
-        midway = asked + (self._clock.now() - asked) / 2
+        midway = asked + (machine.now() - asked) / 2
         return (judge.judge_clock("ledger", (there - midway).total_seconds()),)
 
     async def _encryption(self) -> Iterable[Check]:
@@ -210,7 +212,7 @@ class Doctor:
 
     async def _leader(self) -> Iterable[Check]:
         leadership = self._examined.replica.leadership
-        return (judge.judge_leader(leadership.leader_id, leadership.leading),)
+        return (judge.judge_leader(leadership.leader_id, leadership.leading, leadership.obstacle),)
 
     async def _caches(self) -> Iterable[Check]:
         checks = []

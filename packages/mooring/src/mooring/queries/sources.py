@@ -124,12 +124,14 @@ class SwitchSource(Protocol):
 
 
 class LeaderSource(Protocol):
-    """Which replica leads."""
+    """Which replica leads, and why this one must not."""
 
     @property
     def leader_id(self) -> str: ...
     @property
     def leading(self) -> bool: ...
+    @property
+    def obstacle(self) -> str: ...
 
 
 class CacheHealth(Protocol):

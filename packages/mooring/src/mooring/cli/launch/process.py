@@ -120,8 +120,8 @@ async def run_process(
     hub = EventHub(given.clock)
     mooring.subscribe(hub.publish)
     live = LiveViews(hub, mooring.queries)
-    access = build_access(entrance.access, given.client, given.ledger.sessions, given.clock, given.entropy)
-    parts = api_parts(mooring, given.clock, hub, access, Limits(entrance.limits, given.clock))
+    access = build_access(entrance.access, given.client, given.ledger.sessions, mooring.clock, given.entropy)
+    parts = api_parts(mooring, mooring.clock, hub, access, Limits(entrance.limits, given.clock))
     certificate = entrance.certificate
     api = build_api(parts, build_pages(live))
     host = HttpHost(api, entrance.listeners, certificate.context if certificate else None)
@@ -140,7 +140,7 @@ async def run_process(
         synced.cancel()
         mooring.claims.close()
         host.stop()
-        await web
+        await asyncio.gather(mooring.hand_over(), web)
         await mooring.stop()
         for task in core:
             task.cancel()

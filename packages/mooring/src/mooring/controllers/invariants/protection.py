@@ -78,7 +78,8 @@ class ProtectionEnforcement:
             if self._context.gate.may_act():
                 with contained("protection"):
                     try:
-                        await self.look()
+                        with self._context.gate.acting():
+                            await self.look()
                     except MooringError as error:
                         log.warning("protection check skipped", error=error.message)
             await self._clock.sleep(self._period_seconds)

@@ -88,7 +88,8 @@ class ClaimEnforcement:
                 checked = False
                 with contained("claim-invariants"):
                     try:
-                        await self.tick()
+                        with self._context.gate.acting():
+                            await self.tick()
                         checked = True
                     except MooringError as error:
                         log.warning("claim invariants were not checked", error=error.message)

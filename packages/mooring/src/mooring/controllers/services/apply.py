@@ -53,6 +53,8 @@ class ServiceApply:
         except _Taken as taken:
             return _explain_taken(service, taken)
         except (ObjectConflict, ObjectInvalid, NotPermitted) as refusal:
+            if isinstance(refusal, ObjectConflict) and not refusal.causes:
+                raise  # it changed since it was read; a field that somebody else owns is named as a cause
             return _explain(service, refusal)
         return obstacle
 
@@ -96,8 +98,10 @@ class ServiceApply:
     async def _apply(self, service: Service, resource: Resource[Any], body: Body) -> None:
         found = await self._find(service, resource)
         if found is not None:
-            # With its uid an apply changes what is there, and cannot bring back what was deleted meanwhile.
-            body = {**body, "metadata": {**body["metadata"], "uid": found.uid}}
+            # With its uid an apply changes what is there, and cannot bring back what was deleted meanwhile. With its
+            # version it cannot overwrite what another leader has applied since.
+            fence = {"uid": found.uid, "resourceVersion": found.resource_version}
+            body = {**body, "metadata": {**body["metadata"], **fence}}
         try:
             await self._client.apply(resource, body, service.namespace, field_manager=FIELD_MANAGER)
         except ObjectChanged:

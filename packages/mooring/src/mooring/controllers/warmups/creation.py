@@ -100,7 +100,8 @@ class WarmCreation:
         # Keys that others added go, too: a merge-patch alone would leave them.
         found = await self._client.get(CONFIGMAPS, SCRIPTS_NAME, namespace)
         strange = dict.fromkeys(found.data.keys() - script_data().keys())
-        patch = {"metadata": {"labels": body["metadata"]["labels"]}, "data": {**strange, **body["data"]}}
+        metadata = {"resourceVersion": found.metadata.resource_version, "labels": body["metadata"]["labels"]}
+        patch = {"metadata": metadata, "data": {**strange, **body["data"]}}
         await self._client.merge_patch(CONFIGMAPS, SCRIPTS_NAME, patch, namespace)
         log.warning("scripts repaired", namespace=namespace)
 

@@ -25,6 +25,7 @@ from mooring.model.warm_data import SETTLED, CopyState
 from mooring.model.warm_job import WarmJob
 from mooring.model.warmup import Warmup, WarmupStatus
 from mooring.planning.warmups.reclaim import (
+    CleanupJob,
     CreateCleanup,
     ReclaimPlan,
     ReclaimSnapshot,
@@ -136,7 +137,10 @@ class Reclaim:
         """A fetch that runs on would write again what is removed."""
 
         async def delete() -> Result:
-            await self._client.delete(JOBS, job.name, job.namespace, uid=job.uid, propagation="Background")
+            version = job.resource_version
+            await self._client.delete(
+                JOBS, job.name, job.namespace, uid=job.uid, resource_version=version, propagation="Background"
+            )
             return DONE
 
         await self._context.auditor.carry_out(
@@ -176,16 +180,19 @@ class Reclaim:
         reason = "DataLeft" if left else "DataRemoved"
         await self._note(warmup, reason, plan.report, occasion=warmup.uid)
         for job in self._informer.cleanups(warmup).values():
-            await self._drop(warmup, job.name, job.uid)
+            await self._drop(warmup, job)
         evidence = {state.value: plan.nodes_in(state) for state in (CopyState.REMOVED, CopyState.GONE, CopyState.LEFT)}
         await self._release(warmup, plan.report, evidence)
 
-    async def _drop(self, warmup: Warmup, name: str, uid: str) -> None:
+    async def _drop(self, warmup: Warmup, job: CleanupJob) -> None:
         """One that hangs must not remove data of a later Warmup. What fails here ends by its own deadline."""
         try:
-            await self._client.delete(JOBS, name, warmup.namespace, uid=uid, propagation="Background")
+            version = job.resource_version
+            await self._client.delete(
+                JOBS, job.name, warmup.namespace, uid=job.uid, resource_version=version, propagation="Background"
+            )
         except KubeError as error:
-            log.info("a cleanup Job is left to its time to live", job=name, error=error.message)
+            log.info("a cleanup Job is left to its time to live", job=job.name, error=error.message)
 
     async def _release(self, warmup: Warmup, reason: str, evidence: dict[str, list[str]]) -> None:
         async def release() -> Result:

@@ -69,7 +69,8 @@ def cleanup_from_view(job: views.Job) -> CleanupJob:
     """A cleanup Job as the planner reads it."""
     failed = find_condition(job.status.conditions, "Failed")
     failure = clean_line(f"{failed.reason}: {failed.message}") if failed and job.failed else ""
-    return CleanupJob(job.metadata.name, job.metadata.uid, job.complete, job.failed, failure)
+    meta = job.metadata
+    return CleanupJob(meta.name, meta.uid, job.complete, job.failed, failure, meta.resource_version)
 
 
 def adopted_from_view(job: views.Job, selector: str) -> WarmJob:

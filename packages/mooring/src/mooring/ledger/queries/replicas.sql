@@ -15,7 +15,8 @@ WHERE id = $1 AND epoch = $2 AND left_at IS NULL
 RETURNING true
 
 -- name: leave
-UPDATE replicas SET left_at = coalesce(left_at, $3) WHERE id = $1 AND epoch = $2 RETURNING true
+WITH gone AS (UPDATE replicas SET left_at = coalesce(left_at, $3) WHERE id = $1 AND epoch = $2 RETURNING id)
+SELECT true, pg_notify('mooring_replica', id) FROM gone
 
 -- name: depose
 UPDATE replicas SET left_at = $4 WHERE id = $1 AND epoch = $2 AND beats = $3 AND left_at IS NULL RETURNING true

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from mooring.ledger.records import Replica
+from mooring.ledger.records import Channel, Replica
 from mooring.ledger.twin.session import Session
 
 
@@ -39,6 +39,7 @@ class MemoryReplicas:
         if replica is None or replica.epoch != epoch:
             return False
         store.replicas[replica_id] = replace(replica, left_at=replica.left_at or now)
+        store.notify(Channel.REPLICA, replica_id)
         return True
 
     async def depose(self, replica_id: str, epoch: int, *, beats: int, now: datetime) -> bool:

@@ -32,6 +32,7 @@ class CleanupJob:
     complete: bool = False
     failed: bool = False
     failure: str = ""
+    resource_version: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from packages.mooring.tests.soak.stage import NAMESPACE, POOL, Stage, soaking
 
 FULL = os.environ.get("MOORING_SOAK") == "full"
 WORKERS, CLAIMERS = 50, 64
-CLAIMS, KILLS, RESTARTS = (10_000, 20, 3) if FULL else (600, 2, 1)
+CLAIMS, KILLS, RESTARTS = (10_000, 20, 3) if FULL else (300, 2, 1)
 SETTLED_WITHIN_SECONDS = 180.0
 
 

@@ -184,7 +184,9 @@ async def test_no_token_is_taken_from_an_address(world):
 async def test_housekeeping_removes_sessions_that_expired(world):
     replica = world.start()
     async with open_front(world, replica) as front:
+        replica.clock.jump(-12 * 3600)
         await log_in(front, OPERATOR_TOKEN)
         replica.clock.jump(12 * 3600)
+        assert await replica.ledger.sessions.prune(now=replica.clock.now() - timedelta(seconds=60)) == 0
         await world.clock.sleep(PERIOD_SECONDS + 1)
         assert await replica.ledger.sessions.prune(now=replica.clock.now()) == 0

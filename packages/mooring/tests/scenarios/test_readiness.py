@@ -67,7 +67,7 @@ async def test_a_replica_whose_ledger_hangs_is_not_ready_before_the_call_fails(w
 
     monkeypatch.setattr(type(world.ledger.replicas), "heartbeat", hang)
     await world.clock.sleep(2 * world.timeouts.replica_heartbeat)
-    assert "the ledger does not answer: a heartbeat was not answered within 5 s" in reasons(replica)
+    assert "the ledger does not answer: a heartbeat was not answered within 2 s" in reasons(replica)
     monkeypatch.undo()
     await world.clock.sleep(world.timeouts.statement + world.timeouts.replica_heartbeat)
     assert reasons(replica) == ""

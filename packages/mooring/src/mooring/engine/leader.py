@@ -97,7 +97,7 @@ class Leadership:
     @property
     def ledger_failure(self) -> str:
         """Why the ledger cannot be used: the error of the last heartbeat, or its age. Empty if it answers."""
-        now, patience = self._clock.monotonic(), self._timeouts.statement
+        now, patience = self._clock.monotonic(), self._timeouts.replica_heartbeat
         if not self._failure and self._asked_at is not None and now - self._asked_at >= patience:
             return f"a heartbeat was not answered within {patience:g} s"
         age = now - self._beaten_at

@@ -41,7 +41,7 @@ log = structlog.get_logger()
 LIMIT_SECONDS = 5.0
 _HANGS = {  # what everything else needs
     "api": "kubectl get --raw '/readyz?verbose'",
-    "ledger": "see whether PostgreSQL runs and has room on its disk; its log says more. Claims keep their place meanwhile",
+    "ledger": "see whether PostgreSQL runs and has room on its disk; its log says more. Claims keep their place",
 }
 _REVIEWS_AT_ONCE = 16
 _SELF_REVIEWS = Resource(

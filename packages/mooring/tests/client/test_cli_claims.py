@@ -153,7 +153,8 @@ def test_an_id_may_be_shortened_to_a_beginning_that_no_other_has(dock, mooring):
         dock.call(dock.ledger.claims.insert_claimed(new, WorkerSlot(f"w{number}", f"u{number}"), now=dock.clock.now()))
     code, _, errors = mooring("release", "beef")
     assert code == 2 and "beef-1" in errors and "beef-2" in errors
-    assert mooring("release", "bee")[0] == 3, "too short to be meant"
+    code, _, errors = mooring("release", "bee")
+    assert code == 3 and "fix: give at least 4 characters of its id; 'mooring claims --all' lists them" in errors
     assert mooring("release", "beef-3")[0] == 3
     with Mooring(dock.url, TOKEN).claim(pool, owner="acme") as held:
         held.detach()

@@ -111,7 +111,8 @@ async def test_a_missing_config_map_refuses_and_the_next_submit_of_the_same_key_
     await submit(replica, order)
     refused = await until_phase(world, "Refused")
     gate = gate_of(refused, "config-maps")
-    assert gate.state == "fail" and "databases" in gate.message and "kubectl create configmap" in gate.fix
+    fix = f"kubectl -n {NAMESPACE} create configmap databases --from-file=FILE"
+    assert gate.state == "fail" and "databases" in gate.message and gate.fix == fix
     assert await jobs(world) == []
     await world.client.create(CONFIGMAPS, {"metadata": {"name": "databases"}}, NAMESPACE)
     await submit(replica, order)

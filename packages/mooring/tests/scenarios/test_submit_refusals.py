@@ -212,7 +212,7 @@ async def test_a_missing_service_account_is_refused_by_a_gate_and_runs_once_it_e
     refused = await until_phase(world, "Refused", within=30)
     gate = gate_of(refused, "service-account")
     assert (gate.state, gate.message) == ("fail", "there is no ServiceAccount searcher")
-    assert gate.fix == "kubectl create serviceaccount searcher, or name another" and await jobs(world) == []
+    assert gate.fix == f"kubectl -n {NAMESPACE} create serviceaccount searcher" and await jobs(world) == []
     await world.client.create(SERVICEACCOUNTS, {"metadata": {"name": "searcher"}}, NAMESPACE)
     await submit(replica, order)
     assert gate_of(await until_phase(world, "Succeeded"), "service-account").state == "ok"

@@ -6,13 +6,15 @@ from typing import Any
 
 import msgspec
 
-from mooring.model.errors import InvalidInput
+from mooring.model.errors import InvalidInput, NotFound
 from mooring.model.names import OWNER_VALUE
 
 MOST_TTL_SECONDS = 86_400
 MOST_WAIT_SECONDS = 3_600
 MOST_PAYLOAD_BYTES = 64 * 1024
 _KEY = re.compile(r"[\x21-\x7e]{1,253}")
+
+SHORTEST_PREFIX = 4  # characters of a shortened id
 
 
 class ClaimRequest(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -60,3 +62,9 @@ def _has_nul(value: object) -> bool:
         case list():
             return any(map(_has_nul, value))
     return False
+
+
+def unknown_claim(claim_id: str) -> NotFound:
+    """The answer for an id that no claim has, or none that the caller may see."""
+    short = f"give at least {SHORTEST_PREFIX} characters of its id; " if len(claim_id) < SHORTEST_PREFIX else ""
+    return NotFound(f"there is no claim {claim_id!r}", fix=f"{short}'mooring claims --all' lists them")

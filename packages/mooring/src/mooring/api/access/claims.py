@@ -5,7 +5,8 @@ from typing import Protocol
 from mooring.api.access.acts import CLAIM_FOR_OTHERS, END_CLAIM, READ_POOL
 from mooring.api.access.authorization import Authorization
 from mooring.model.claim import Claim
-from mooring.model.errors import Forbidden, InvalidInput, NotFound
+from mooring.model.claim_request import unknown_claim
+from mooring.model.errors import Forbidden, InvalidInput
 from mooring.model.identity import Identity, holds, owner_of
 
 
@@ -61,20 +62,20 @@ class ClaimAccess:
         except InvalidInput:  # it lists the ids that begin so
             if identity.is_operator:
                 raise
-            raise _unknown(claim_id) from None
+            raise unknown_claim(claim_id) from None
         if not self.is_held(identity, claim) and not await self._may_read(identity, claim):
-            raise _unknown(claim_id)
+            raise unknown_claim(claim_id)
         return claim
 
     async def require_holder(self, identity: Identity, claim_id: str) -> None:
         """Raise unless the caller holds the claim."""
         holding = await self._holdings.of(claim_id)
         if holding is None:
-            raise _unknown(claim_id)
+            raise unknown_claim(claim_id)
         if holds(identity, holding.holder, holding.owner):
             return
         if not await self._may_read(identity, holding):
-            raise _unknown(claim_id)
+            raise unknown_claim(claim_id)
         raise Forbidden(
             f"{identity.user} does not hold claim {claim_id}",
             fix="act with the token that made the claim; to end the claim of another, release it without an epoch",
@@ -89,7 +90,3 @@ class ClaimAccess:
 
     async def _may_read(self, identity: Identity, claim: Claim | _Holding) -> bool:
         return await self._authorization.allows(identity, READ_POOL.access(claim.namespace, claim.pool))
-
-
-def _unknown(claim_id: str) -> NotFound:
-    return NotFound(f"there is no claim {claim_id!r}", fix="ids come from POST .../claims")

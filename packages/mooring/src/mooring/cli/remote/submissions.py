@@ -110,7 +110,7 @@ def run_cancel(name: Name, finalize: bool, options: MutationOptions, endpoint: E
     shown, jobs, phase = _full_name(found), found["status"]["jobs"], found["status"]["phase"]
     if phase in ("Succeeded", "Failed"):
         raise Conflict(f"{shown} has {phase.lower()} already", fix="'mooring submissions' shows what still runs")
-    outcome = "its finalizer runs" if finalize else "running Jobs are deleted"
+    outcome = "its finalizer runs, unless a gate has failed" if finalize else "running Jobs are deleted"
     body = {"reason": options.reason, "finalize": finalize}
     mutation = Mutation(
         kind="Submission",

@@ -23,15 +23,13 @@ from mooring.model.claim import (
     Verdict,
     judge_repeat,
 )
-from mooring.model.claim_request import ClaimRequest
+from mooring.model.claim_request import SHORTEST_PREFIX, ClaimRequest, unknown_claim
 from mooring.model.errors import Conflict, InvalidInput, NotFound, Refused, StaleEpoch, Unavailable
 from mooring.model.evidence import clean_reason
 from mooring.model.pool import Pool
 from mooring.model.suggestions import suggest
 
 log = structlog.get_logger()
-
-SHORTEST_PREFIX = 4  # characters of a shortened id
 
 
 class UnknownPool(NotFound):
@@ -232,7 +230,7 @@ class ClaimDesk:
         """A claim by its id."""
         claim = await self._ledger.claims.get(claim_id)
         if claim is None:
-            raise _unknown(claim_id)
+            raise unknown_claim(claim_id)
         return claim
 
     async def find(self, claim_id: str) -> Claim:
@@ -241,12 +239,12 @@ class ClaimDesk:
         if claim is not None:
             return claim
         if len(claim_id) < SHORTEST_PREFIX:
-            raise _unknown(claim_id)
+            raise unknown_claim(claim_id)
         found = await self._ledger.claims.find_by_prefix(claim_id)
         if len(found) > 1:
             raise InvalidInput("id", claim_id, f"longer: it may mean {', '.join(claim.id for claim in found)}")
         if not found:
-            raise _unknown(claim_id)
+            raise unknown_claim(claim_id)
         return found[0]
 
     async def look(self, claim_id: str) -> Claim:
@@ -274,7 +272,7 @@ class ClaimDesk:
         """The holder is alive; a stale epoch is refused, and is still a word of the worker that had it."""
         outcome = await self._ledger.claims.heartbeat(claim_id, epoch, now=self._clock.now())
         if outcome.claim is None:
-            raise _unknown(claim_id)
+            raise unknown_claim(claim_id)
         if not outcome.applied:
             hear_former_holder(self._words, outcome.claim, epoch)
         return outcome.require()
@@ -284,7 +282,7 @@ class ClaimDesk:
         message = clean_reason(reason) or "released by its holder"
         outcome = await self._release.end(claim_id, epoch, EndCause.RELEASED, message)
         if outcome.claim is None:
-            raise _unknown(claim_id)
+            raise unknown_claim(claim_id)
         if outcome.verdict is Verdict.ENDED:
             return outcome.claim  # it ended otherwise: nothing is left to give back
         return outcome.require()
@@ -324,10 +322,6 @@ class ClaimDesk:
             detached=request.detached,
             holder=holder,
         )
-
-
-def _unknown(claim_id: str) -> NotFound:
-    return NotFound(f"there is no claim {claim_id!r}", fix="ids come from POST .../claims")
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> None:

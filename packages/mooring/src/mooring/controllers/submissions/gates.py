@@ -45,6 +45,7 @@ class GateReader:
         inherited = await read_inheritance(self._client, namespace, spec.inherit_env)
         warmups = {name: await self._warmup(namespace, name) for name in warmups_of(spec)}
         return Findings(
+            namespace=namespace,
             config_maps=await self.config_maps(namespace, spec),
             warmups={name: phase for name, (phase, _) in warmups.items()},
             shards={name: shards for name, (_, shards) in warmups.items()},

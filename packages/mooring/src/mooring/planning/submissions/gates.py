@@ -9,6 +9,7 @@ from mooring.model.errors import InvalidInput
 from mooring.model.preflight import Preflight
 from mooring.model.submission import Gate, SubmissionSpec, steps_of
 from mooring.planning.placement import Placed
+from mooring.planning.services.fixes import kubectl
 
 OK, FAIL, UNKNOWN = "ok", "fail", "unknown"
 CEILING = "ceiling"
@@ -36,6 +37,7 @@ class Site:
 class Findings:
     """What was read before anything is created. None means that it could not be read."""
 
+    namespace: str = "default"  # of the submission, for the commands that are printed
     problems: tuple[str, ...] = ()
     config_maps: Mapping[str, bool | None] = field(default_factory=dict)
     warmups: Mapping[str, str | None] = field(default_factory=dict)  # phases; empty if there is no such Warmup
@@ -112,7 +114,8 @@ def _config_maps(found: Findings) -> Gate:
     missing = sorted(name for name, there in found.config_maps.items() if there is False)
     unread = sorted(name for name, there in found.config_maps.items() if there is None)
     if missing:
-        return Gate("config-maps", FAIL, f"missing: {', '.join(missing)}", f"kubectl create configmap {missing[0]} …")
+        fix = kubectl(found.namespace, "create", "configmap", missing[0]) + " --from-file=FILE"
+        return Gate("config-maps", FAIL, f"missing: {', '.join(missing)}", fix)
     if unread:
         return Gate("config-maps", UNKNOWN, f"could not be read: {', '.join(unread)}", "checked again automatically")
     return Gate("config-maps", OK, f"{len(found.config_maps)} of {len(found.config_maps)} are there")
@@ -123,7 +126,7 @@ def _accounts(found: Findings) -> Gate:
     missing = sorted(name for name, there in found.accounts.items() if there is False)
     unread = sorted(name for name, there in found.accounts.items() if there is None)
     if missing:
-        fix = f"kubectl create serviceaccount {missing[0]}, or name another"
+        fix = kubectl(found.namespace, "create", "serviceaccount", missing[0])
         return Gate("service-account", FAIL, f"there is no ServiceAccount {', '.join(missing)}", fix)
     if unread:
         message = f"the ServiceAccount {', '.join(unread)} could not be read"

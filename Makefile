@@ -10,7 +10,7 @@ CORES := $(shell getconf _NPROCESSORS_ONLN)
 # Tests start hundreds of Python processes: each uses the bytecode that the first one wrote.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup up test test-fast check kubernetes nodes helm wheels image bench lock clean
+.PHONY: setup up test test-fast check kubernetes nodes helm wheels image bench lock mutants campaign clean
 
 setup: $(STAMP)
 
@@ -63,6 +63,15 @@ lock: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks $(BENCH)
+
+# Bugs of one line, planted one after another: a test must notice each. About 20 minutes on two cores.
+mutants: setup
+	$(BIN)/python tools/mutants --jobs $(CORES) $(MUTANTS)
+
+# Three replicas through random troubles in virtual time, with a judge: SEEDS, MINUTES, FIRST, or PLANTED=1.
+campaign: setup
+	$(BIN)/python -m packages.mooring.tests.campaign --seeds $(or $(SEEDS),100) --minutes $(or $(MINUTES),3) \
+	  --first $(or $(FIRST),1) $(if $(PLANTED),--planted)
 
 clean:
 	rm -rf $(VENV) .state

@@ -59,6 +59,7 @@ async def test_a_leader_never_leads_together_with_its_successor(world):
     for _ in range(400):
         await world.clock.sleep(0.25)
         assert not (first.mooring.leadership.leading and second.mooring.leadership.leading)
+        assert not (first.mooring.leadership.obstacle and first.mooring.leadership.leading), "at once"
     assert second.mooring.leadership.leading
 
 
@@ -113,6 +114,8 @@ async def test_a_clean_stop_hands_over_in_under_a_second(world):
     stopping = world.enter(first.mooring.stop())
     assert await world.until(leads(second), 5, "the second leads") < 1
     await stopping
+    await world.clock.sleep(10)
+    assert [one.id for one in await world.ledger.replicas.all() if one.left_at is None] == ["second"]
 
 
 async def test_a_clean_stop_hands_over_in_time_also_when_a_pass_hangs(world):

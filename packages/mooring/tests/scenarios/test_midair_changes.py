@@ -12,11 +12,12 @@ import pytest
 from drydock import Script
 from hawser.resources import BUDGETS, JOBS, PODS, SERVICEACCOUNTS, SERVICES, Resource
 from mooring.kinds.resources import MANAGEDSERVICES
+from mooring.model.claim import EndCause
 from mooring.model.claim_request import ClaimRequest
 from mooring.model.names import STEP
+from mooring.model.protection import PROTECTION_ANNOTATIONS, PROTECTION_LABELS
 from mooring.model.submission import Cancel
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour, Replica, harbour
-from packages.mooring.tests.scenarios.leaks import leak
 from packages.mooring.tests.scenarios.meddling import MeddlingTransport, meddle_with, swap, touch
 from packages.mooring.tests.scenarios.submits import spec, submit, until_phase
 
@@ -49,11 +50,12 @@ async def release(world: Harbour, replica: Replica) -> None:
     await replica.mooring.claims.desk.release(claim.id, claim.epoch)
 
 
-async def reap(world: Harbour, _: Replica) -> None:
+async def reap(world: Harbour, replica: Replica) -> None:
     """A stamp without a claim, on a worker that has run something."""
     await fleet(world)
-    await leak(world, 1)
+    claim = await replica.mooring.claims.desk.claim(POOL, ClaimRequest("acme", ttl_seconds=3600))
     world.words.otherwise = False  # type: ignore[attr-defined]
+    await world.ledger.claims.end(claim.id, claim.epoch, EndCause.EXPIRED, now=world.clock.now(), reason="a test")
 
 
 async def account(world: Harbour, _: Replica) -> None:
@@ -147,3 +149,16 @@ async def test_a_stamp_that_changed_hands_is_not_removed_by_the_one_before():
         assert not await stamps.pass_on(NAMESPACE, claim.pod_name, pod.metadata.uid, claim.epoch + 1, claim)
         after = await world.client.get(PODS, claim.pod_name, NAMESPACE)
         assert after.metadata.resource_version == pod.metadata.resource_version
+
+
+async def test_marks_are_not_removed_from_a_worker_that_changed_since_it_was_seen():
+    touched: list[str] = []
+    async with harbour() as world:
+        meddler = meddle_with(world, PODS, touch(world.client, PODS, touched), method="PATCH", times=TIMES)
+        world.start()
+        await fleet(world)
+        marks = {"labels": PROTECTION_LABELS, "annotations": PROTECTION_ANNOTATIONS}
+        idle = (await world.pods())[0].metadata.name
+        await world.client.merge_patch(PODS, idle, {"metadata": marks}, NAMESPACE)
+        await until_done(world, meddler)
+        assert set(meddler.statuses) == {409}

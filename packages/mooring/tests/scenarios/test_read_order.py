@@ -2,6 +2,7 @@
 
 import pytest
 
+from drydock.faults import Answer, Rule
 from hawser.resources import PODS
 from hawser.views import Pod
 from mooring.ledger.faults import Fault, LedgerCall
@@ -56,12 +57,13 @@ async def test_a_worker_that_is_claimed_between_the_two_reads_of_a_pass_is_not_t
     assert snapshot.held == {between.made.pod_uid: 1}, "and the claim is seen"
 
 
+@pytest.mark.parametrize("nouns", ["claims", "all"])
 @pytest.mark.parametrize("ttl", [30, LONGEST_TTL])
-async def test_after_the_ledger_was_away_for_longer_than_every_ttl_nobody_expires_who_beats_again(ttl):
+async def test_after_the_ledger_was_away_for_longer_than_every_ttl_nobody_expires_who_beats_again(ttl, nouns):
     away = False
 
-    def fault(_: LedgerCall) -> Fault:
-        return Fault.AWAY if away else Fault.NONE
+    def fault(call: LedgerCall) -> Fault:
+        return Fault.AWAY if away and nouns in (call.noun, "all") else Fault.NONE
 
     async with harbour() as world:
         replica = world.start(fault=fault)
@@ -130,3 +132,19 @@ async def test_a_worker_of_a_pool_of_the_same_name_that_is_gone_is_not_counted(w
 def _as_owner(pod: Pod) -> dict[str, object]:
     owner = pod.metadata.owner_references[0]
     return {"apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name, "controller": True}
+
+
+async def test_a_live_look_that_fails_does_not_prove_that_a_pod_is_gone():
+    unread = Rule(Answer(500, "InternalError"), path="/pods/linux-", methods=frozenset({"GET"}), until_seconds=1000)
+    async with harbour() as world:
+        replica = world.start(rules=[unread])
+        await world.pool(warm=2, max=3, reuse="Always", protection={"graceSeconds": 1})
+        await world.until_idle(2)
+        claim = await claim_one(replica, 80_000)
+        await world.client.delete(PODS, claim.pod_name, NAMESPACE, grace_seconds=0)
+        await world.clock.sleep(900)
+        row = await world.ledger.claims.get(claim.id)
+        assert row is not None and row.state is ClaimState.RUNNING
+        await world.clock.sleep(200)
+        row = await world.ledger.claims.get(claim.id)
+        assert row is not None and row.state is ClaimState.LOST

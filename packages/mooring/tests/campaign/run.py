@@ -1,0 +1,197 @@
+"""One run: three replicas, clients and submissions through a list of troubles, then calm, then the judge."""
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from drydock import ContainerRun, Script, run_virtual
+from drydock.faults import Crashed
+from hawser.clock import Entropy
+from hawser.resources import NODES, PODS
+from mooring.incidents.replica import Replica
+from mooring.incidents.stage import START
+from mooring.kinds.resources import SUBMISSIONS
+from mooring.ledger.faults import Fault, LedgerCall
+from mooring.model import names
+from mooring.model.errors import MooringError
+from packages.mooring.tests.campaign.clients import Client
+from packages.mooring.tests.campaign.recording import RecordingTransport, record_leaders, record_pods, record_rows
+from packages.mooring.tests.campaign.troubles import REPLICAS, STORM_SECONDS, Trouble, rules_for
+from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour, harbour
+from packages.mooring.tests.scenarios.submits import spec, submit
+from packages.testing.judge import History, judge
+
+CLIENTS, WARM, MOST = 3, 3, 6
+CALM_SECONDS = 1200.0
+QUIET_SECONDS = 60.0
+_SUBMISSIONS = 2
+
+
+class Run:
+    """The world of one run, and the hands that make trouble in it."""
+
+    def __init__(self, world: Harbour, seed: int, troubles: Sequence[Trouble], history: History) -> None:
+        self.world = world
+        self.history = history
+        self._chance = Entropy(seed + 1)
+        self._troubles = troubles
+        self._transport = world.sandbox.transport
+        self._present: dict[str, Replica] = {}
+
+    def start(self, who: str) -> None:
+        """One more life of that replica."""
+        world, now = self.world, self.world.seconds
+        world.sandbox = replace(world.sandbox, transport=RecordingTransport(self._transport, who, world, self.history))
+        self._present[who] = world.start(
+            who, rules=rules_for(self._troubles, who, now), fault=lambda call: self._ledger_fault(who, call)
+        )
+
+    def _ledger_fault(self, who: str, call: LedgerCall) -> Fault:
+        now = self.world.seconds
+        for one in self._troubles:
+            if not one.at <= now < one.until or one.who not in (who, ""):
+                continue
+            if one.kind in ("ledger-cut", "ledger-restart"):
+                return Fault.AWAY
+            if one.kind == "ledger-answers-lost" and call.mutation and self._chance.fraction() < 0.4:
+                return Fault.LOSE_ANSWER
+        return Fault.NONE
+
+    async def suffer(self) -> None:
+        """All troubles that need a hand, each at its time."""
+        for one in self._troubles:
+            await self.world.clock.sleep(max(0.0, one.at - self.world.seconds))
+            match one.kind:
+                case "kill":
+                    await self._present[one.who].kill()
+                    self.world.enter(self._rise(one.who, one.seconds))
+                case "stop":
+                    self.world.enter(self._stop(one.who, one.seconds))
+                case "clock-jump":
+                    self._present[one.who].clock.jump(one.size)
+                case "ledger-deaf":
+                    self.world.enter(self._deafen(self._present[one.who], one.seconds))
+                case "node-cordoned":
+                    self.world.enter(self._cordon(one))
+                case "pod-deleted":
+                    await self._delete_a_pod(int(one.size))
+                case "pool-resized":
+                    await self.world.change({"warm": 1 + int(one.size)})
+
+    async def _rise(self, who: str, seconds: float) -> None:
+        await self.world.clock.sleep(seconds / 4)
+        if not self._present[who].process.alive or self._present[who].task.done():
+            self.start(who)
+
+    async def _stop(self, who: str, seconds: float) -> None:
+        replica = self._present[who]
+        with contextlib.suppress(Crashed):
+            await replica.mooring.stop()
+        await replica.kill()
+        await self._rise(who, seconds)
+
+    async def _deafen(self, replica: Replica, seconds: float) -> None:
+        replica.ledger.deaf = True
+        await self.world.clock.sleep(seconds)
+        replica.ledger.hear_again()
+
+    async def _cordon(self, one: Trouble) -> None:
+        node = self.world.sandbox.fleet.node_names[int(one.size) % 4]
+        await self.world.client.merge_patch(NODES, node, {"spec": {"unschedulable": True}})
+        await self.world.clock.sleep(one.seconds)
+        await self.world.client.merge_patch(NODES, node, {"spec": {"unschedulable": None}})
+
+    async def _delete_a_pod(self, which: int) -> None:
+        pods = [pod for pod in await self.world.pods() if names.POOL in pod.metadata.labels]
+        if pods:
+            meta = pods[which % len(pods)].metadata
+            self.history.note(self.world.seconds, "taken", uid=meta.uid)
+            await self.world.client.delete(PODS, meta.name, NAMESPACE, grace_seconds=which)
+
+    async def submit(self) -> None:
+        """A few submissions, each repeated until it is accepted."""
+        for number in range(_SUBMISSIONS):
+            await self.world.clock.sleep(self._chance.between(15, 60))
+            order = spec(f"night-{number}")
+            while True:
+                alive = [one for one in self._present.values() if one.process.alive and not one.task.done()]
+                try:
+                    view = await submit(alive[self._chance.below(len(alive))], order)
+                    break
+                except (MooringError, Crashed, IndexError, ValueError):
+                    await self.world.clock.sleep(3)
+            self.history.note(self.world.seconds, "accepted", submission=view.metadata.name)
+
+    async def settle(self, clients: Sequence[Client]) -> None:
+        """Calm: what is left, once nothing changes any more, or after a long time."""
+        world = self.world
+        await world.change({"warm": WARM})
+        for client in clients:
+            client.stopping = True
+        deadline = world.seconds + CALM_SECONDS
+        while (state := await self._state()) != _whole() and world.seconds < deadline:
+            await world.clock.sleep(5)
+        self.history.note(world.seconds, "settled", wanted=WARM, **state)
+
+    async def _state(self) -> dict[str, Any]:
+        pods = [pod for pod in await self.world.pods() if names.POOL in pod.metadata.labels]
+        idle = [pod for pod in pods if pod.ready and not pod.terminating and names.OWNER not in pod.metadata.labels]
+        stamped = [pod.metadata.name for pod in pods if names.OWNER in pod.metadata.labels]
+        live = [claim.id for claim in (await self.world.ledger.claims.live()).claims]
+        found = (await self.world.client.list(SUBMISSIONS, NAMESPACE)).items
+        unfinished = [one.metadata.name for one in found if one.status.phase not in ("Succeeded", "Failed")]
+        return {"idle": len(idle), "stamped": stamped, "live": live, "unfinished": unfinished}
+
+
+def _whole() -> dict[str, Any]:
+    return {"idle": WARM, "stamped": [], "live": [], "unfinished": []}
+
+
+async def play(seed: int, troubles: Sequence[Trouble]) -> History:
+    """The history of one run, in virtual time."""
+    history = History()
+    began: list[Harbour] = []
+
+    def script(run: ContainerRun) -> Script | None:
+        labels = run.pod["metadata"]["labels"]
+        if names.STEP not in labels:
+            return None
+        owner = run.pod["metadata"]["ownerReferences"][0]["uid"]
+        step, submission = labels[names.STEP], labels[names.SUBMISSION]
+        history.note(began[0].seconds, "ran", submission=submission, step=step, job=owner)
+        return Script(run_seconds=5.0, exit_code=0)
+
+    async with harbour(seed, scripts=script) as world:
+        began.append(world)
+        world.words.otherwise = False  # type: ignore[attr-defined]
+        zero = world.clock.now().timestamp() - world.seconds
+        run = Run(world, seed, troubles, history)
+        record_pods(world, history)
+        world.enter(record_leaders(world, history))
+        for who in REPLICAS:
+            run.start(who)
+        await world.pool(warm=WARM, max=MOST, idleSeconds=20, reuse="Always", protection={"graceSeconds": 3})
+        clients = [Client(f"client-{n}", world, Entropy(seed + 10 + n), history) for n in range(CLIENTS)]
+        working = [world.enter(client.run()) for client in clients]
+        submitting = world.enter(run.submit())
+        await run.suffer()
+        await world.clock.sleep(max(0.0, STORM_SECONDS - world.seconds))
+        await submitting
+        await run.settle(clients)
+        await world.leave(task for task in working if task.done())
+        writes = _writes(world)
+        await world.clock.sleep(QUIET_SECONDS)
+        history.note(world.seconds, "quiet", writes=_writes(world) - writes)
+        await record_rows(world, history, zero)
+    return history
+
+
+def _writes(world: Harbour) -> int:
+    return sum(replica.process.mutations for replica in world.replicas)
+
+
+def examine(seed: int, troubles: Sequence[Trouble]) -> tuple[list[str], History]:
+    """Play it on a loop of its own; the violations, and the history."""
+    history: History = run_virtual(lambda: play(seed, troubles), seed=seed, start=START)
+    return judge(history), history

@@ -1,0 +1,40 @@
+"""A few seeds of the campaign in every run of the tests; `make campaign` plays more."""
+
+import pytest
+
+from packages.mooring.tests.campaign.__main__ import as_test, shrink
+from packages.mooring.tests.campaign.planted import PLANTED
+from packages.mooring.tests.campaign.run import examine
+from packages.mooring.tests.campaign.troubles import KINDS, Trouble, choose
+
+SEEDS = range(1, 8)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_judge_finds_nothing(seed: int) -> None:
+    assert examine(seed, choose(seed))[0] == []
+
+
+def test_the_same_seed_gives_the_same_history() -> None:
+    assert examine(5, choose(5))[1].events == examine(5, choose(5))[1].events
+
+
+def test_all_kinds_of_trouble_are_chosen() -> None:
+    assert {one.kind for seed in range(1, 200) for one in choose(seed)} == set(KINDS)
+
+
+def test_a_planted_bug_is_caught_and_shrunk_to_a_test_that_can_be_pasted() -> None:
+    plant, _ = PLANTED["deletes have no preconditions"]
+    troubles = [Trouble("pool-resized", 20, 10, size=0.0), Trouble("kill", 60, 20, "b")]
+    with plant():
+        found = examine(1, troubles)[0]
+        least = shrink(1, troubles)
+    assert any("unfenced DELETE" in violation for violation in found)
+    assert len(least) < len(troubles)
+    text = as_test(1, least, found)
+    compile(text, "pasted", "exec")
+    assert "unfenced DELETE" in text
+
+
+def test_at_least_ten_bugs_are_planted() -> None:
+    assert len(PLANTED) >= 10

@@ -1,0 +1,192 @@
+"""What must hold in every history. Each rule answers its violations, as sentences."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import inf
+
+from packages.testing.judge.history import Event, History
+
+_SLACK_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class _Hold:
+    """From when to when a client used a worker, as far as it knew."""
+
+    claim: str
+    pod: str
+    epoch: int
+    since: float
+    until: float
+
+    def overlaps(self, other: "_Hold") -> bool:
+        return self.since < other.until and other.since < self.until
+
+    def covers(self, at: float) -> bool:
+        return self.since < at < self.until
+
+
+def _holds(history: History) -> list[_Hold]:
+    begun: dict[str, Event] = {}
+    ended: list[_Hold] = []
+    for event in history.of("told", "gives-back", "lost"):
+        claim = event.get("claim", "")
+        if event["event"] == "told" and claim:
+            begun.setdefault(claim, event)
+        elif event["event"] != "told" and claim in begun:
+            first = begun.pop(claim)
+            ended.append(_Hold(claim, first["pod"], first["epoch"], first["at"], event["at"]))
+    ended += [_Hold(claim, one["pod"], one["epoch"], one["at"], inf) for claim, one in begun.items()]
+    return ended
+
+
+def no_worker_is_held_twice(history: History) -> Iterator[str]:
+    """Two clients never use one worker at the same time."""
+    by_pod: dict[str, list[_Hold]] = defaultdict(list)
+    for hold in _holds(history):
+        for other in by_pod[hold.pod]:
+            if hold.claim != other.claim and hold.overlaps(other):
+                yield f"{hold.pod} is held by {other.claim} and {hold.claim} at {max(hold.since, other.since)}"
+        by_pod[hold.pod].append(hold)
+
+
+def epochs_rise(history: History) -> Iterator[str]:
+    """Every claim has an epoch of its own, and on one worker a later claim has a higher one."""
+    claims: dict[int, str] = {}
+    highest: dict[str, int] = {}
+    for hold in sorted(_holds(history), key=lambda hold: hold.since):
+        if claims.setdefault(hold.epoch, hold.claim) != hold.claim:
+            yield f"epoch {hold.epoch} is that of {claims[hold.epoch]} and of {hold.claim}"
+        if hold.epoch <= highest.get(hold.pod, 0):
+            yield f"epoch {hold.epoch} on {hold.pod} came after {highest[hold.pod]}"
+        highest[hold.pod] = max(hold.epoch, highest.get(hold.pod, 0))
+
+
+def one_leader_at_a_time(history: History) -> Iterator[str]:
+    """Nobody leads while another does, and terms rise."""
+    leading: dict[str, int] = {}
+    highest = 0
+    for event in history.of("leads"):
+        who, term = event["who"], event["term"]
+        leading.pop(who, None)
+        if not term:
+            continue
+        if leading:
+            yield f"{who} leads at {event['at']}, and so does {', '.join(leading)}"
+        if term < highest:
+            yield f"{who} leads under term {term} at {event['at']}, after {highest}"
+        leading[who], highest = term, max(highest, term)
+
+
+def no_held_worker_is_deleted(history: History) -> Iterator[str]:
+    """No replica deletes or evicts a pod that a client uses, unless the test took that pod away before."""
+    taken = {event["uid"]: event["at"] for event in reversed(list(history.of("taken")))}
+    holds = _holds(history)
+    for event in history.of("api"):
+        if not _removes_a_pod(event) or taken.get(event["uid"], inf) <= event["at"]:
+            continue
+        for hold in holds:
+            if hold.pod == event["uid"] and hold.covers(event["at"]):
+                yield f"{event['who']} deleted {hold.pod} at {event['at']} while {hold.claim} held it"
+
+
+def deletes_are_fenced_and_recorded(history: History) -> Iterator[str]:
+    """Each names the object as it was seen, and has an audit row from before."""
+    rows: dict[str, float] = {}
+    for event in history.of("row"):
+        rows.setdefault(event["uid"], event["at"])
+    for event in history.of("api"):
+        if event["method"] == "DELETE" and not event["fenced"]:
+            yield f"{event['who']} sent an unfenced DELETE {event['path']} at {event['at']}"
+        if _removes_a_pod(event) and rows.get(event["uid"], inf) > event["at"]:
+            yield f"{event['who']} deleted {event['uid']} at {event['at']} without an audit row before"
+
+
+def accepted_jobs_run_once(history: History) -> Iterator[str]:
+    """Every step of an accepted submission runs as one Job."""
+    jobs: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for event in history.of("ran"):
+        jobs[event["submission"], event["step"]].add(event["job"])
+    for (submission, step), ran in sorted(jobs.items()):
+        if len(ran) > 1:
+            yield f"step {step} of {submission} ran as {len(ran)} Jobs"
+    begun = {submission for submission, _ in jobs}
+    for event in history.of("accepted"):
+        if event["submission"] not in begun:
+            yield f"submission {event['submission']} was accepted and never ran"
+
+
+def answers_are_true(history: History) -> Iterator[str]:
+    """A key is one claim; a worker that was told existed; a wait that is over has lasted; who beats keeps its claim."""
+    keys: dict[str, tuple[str, int, str]] = {}
+    there: dict[str, float] = {}
+    gone: dict[str, float] = {}
+    for event in history.of("pod"):
+        (there if event["there"] else gone).setdefault(event["uid"], event["at"])
+    asked: dict[str, float] = {}
+    for event in history.of("ask"):
+        asked.setdefault(event["key"], event["at"])
+    for event in history.of("told"):
+        waited = event["at"] - asked.get(event["key"], -inf)
+        if event.get("code") == "wait_timed_out" and waited < event["wait"] - _SLACK_SECONDS:
+            yield f"a wait of {event['wait']} s was over after {waited:.0f} s"
+        if not event.get("claim"):
+            continue
+        told = (event["claim"], event["epoch"], event["pod"])
+        if keys.setdefault(event["key"], told)[0] != told[0]:
+            yield f"key {event['key']} is claim {keys[event['key']][0]} and claim {told[0]}"
+        if there.get(event["pod"], inf) > event["at"] or gone.get(event["pod"], inf) < event["asked_at"]:
+            yield f"claim {told[0]} was told at {event['at']} to be on {event['pod']}, which did not exist"
+    yield from _beaten_and_lost(history)
+
+
+def _beaten_and_lost(history: History) -> Iterator[str]:
+    taken = {event["uid"] for event in history.of("taken")}
+    beaten: dict[str, Event] = {}
+    for event in history.of("beat", "lost"):
+        if event["event"] == "beat":
+            beaten[event["claim"]] = event
+            continue
+        last = beaten.get(event["claim"])
+        if last is not None and event["pod"] not in taken and event["at"] - last["at"] < last["ttl"]:
+            yield f"claim {event['claim']} was lost at {event['at']}, and its holder had beaten at {last['at']}"
+
+
+def everything_settles(history: History) -> Iterator[str]:
+    """At the end the floor stands, nothing is stamped or held, all submissions ended, and nobody writes."""
+    found = list(history.of("settled"))
+    if not found:
+        yield "the run did not settle"
+    for event in found:
+        if event["idle"] != event["wanted"]:
+            yield f"{event['idle']} workers are idle, {event['wanted']} are wanted"
+        for what in ("stamped", "live", "unfinished"):
+            if event[what]:
+                yield f"{what} at the end: {event[what]}"
+    for event in history.of("quiet"):
+        if event["writes"]:
+            yield f"{event['writes']} writes after everything had settled"
+
+
+def _removes_a_pod(event: Event) -> bool:
+    parts = event["path"].split("/")
+    is_delete = event["method"] == "DELETE" and parts[-2] == "pods"
+    return is_delete or (event["method"] == "POST" and parts[-1] == "eviction")
+
+
+RULES: tuple[Callable[[History], Iterator[str]], ...] = (
+    no_worker_is_held_twice,
+    epochs_rise,
+    one_leader_at_a_time,
+    no_held_worker_is_deleted,
+    deletes_are_fenced_and_recorded,
+    accepted_jobs_run_once,
+    answers_are_true,
+    everything_settles,
+)
+
+
+def judge(history: History) -> list[str]:
+    """All violations, each with the name of its rule; empty if there is none."""
+    return [f"{rule.__name__}: {violation}" for rule in RULES for violation in rule(history)]

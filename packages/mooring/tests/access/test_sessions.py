@@ -1,5 +1,6 @@
 """Sessions of pages, static tokens, and logins that guess."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 

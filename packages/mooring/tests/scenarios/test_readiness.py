@@ -66,7 +66,7 @@ async def test_a_replica_whose_ledger_hangs_is_not_ready_before_the_call_fails(w
         return await answer(*given, **named)
 
     monkeypatch.setattr(type(world.ledger.replicas), "heartbeat", hang)
-    await world.clock.sleep(2 * world.timeouts.replica_heartbeat)
+    await world.clock.sleep(3 * world.timeouts.replica_heartbeat + 0.5)
     assert "the ledger does not answer: a heartbeat was not answered within 2 s" in reasons(replica)
     monkeypatch.undo()
     await world.clock.sleep(world.timeouts.statement + world.timeouts.replica_heartbeat)

@@ -75,8 +75,9 @@ class Webhook:
     async def handle(self, request: web.Request) -> web.Response:
         self.received.append((request.headers, await request.read()))
         self.asked.append((request.headers["Idempotency-Key"], await request.json()))
-        encoding = {key: value for key, value in self._answer.headers.items() if key == "Content-Encoding"}
-        return web.Response(status=self._answer.status, body=self._answer.body, headers=encoding)
+        passed = ("Content-Encoding", "Location")
+        headers = {key: value for key, value in self._answer.headers.items() if key in passed}
+        return web.Response(status=self._answer.status, body=self._answer.body, headers=headers)
 
     async def handle_in_pieces(self, request: web.Request) -> web.StreamResponse:
         """The same answer, with a pause in the middle."""
@@ -140,6 +141,7 @@ async def test_an_answer_that_arrives_in_pieces_is_read_to_its_end():
     [
         (web.Response(status=503), "answered 503"),
         (web.Response(status=302), "answered 302"),
+        (web.Response(status=307, headers={"Location": "/mint"}), "answered 307"),
         (web.Response(text="no json"), "answered with no JSON"),
         (web.Response(text="[1]"), "something else than a JSON object"),
         (web.Response(text=" " * 300_000), "more than"),

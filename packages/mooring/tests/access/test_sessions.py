@@ -73,6 +73,12 @@ async def test_a_cookie_is_hidden_from_scripts_and_other_sites_and_secure_under_
         assert "secure" in secure.headers["set-cookie"].lower()
 
 
+async def test_a_login_form_is_small(world):
+    async with open_front(world, world.start()) as front:
+        assert (await front.call("POST", "/login", body={"token": "x" * 17_000}, headers=SAME)).status == 413
+        assert (await front.call("POST", "/login", body={"token": "x" * 8_000}, headers=SAME)).status == 401
+
+
 async def test_a_page_offers_to_log_out_of_a_session_and_to_nobody_else(world):
     async with open_front(world, world.start()) as front:
         headers = await log_in(front, OPERATOR_TOKEN)

@@ -7,11 +7,13 @@ import ssl
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
-from litestar import Litestar, get
+from litestar import Litestar, Request, get, post
 
 from hawser.clock import SystemClock
+from mooring.api import head_limit
 from mooring.api.certificate import ServingCertificate, TlsFiles
 from mooring.api.head_limit import MOST_BYTES
 from mooring.api.hosting import HttpHost, bind, refuse_plain_http
@@ -26,6 +28,13 @@ AUTHORITY = TestAuthority()
 @get("/hello", sync_to_thread=False)
 def hello() -> str:
     return "hello"
+
+
+@post("/wait")
+async def wait(request: Request[Any, Any, Any]) -> str:
+    await request.body()
+    await asyncio.sleep(0.6)
+    return "done"
 
 
 @dataclass
@@ -63,7 +72,7 @@ async def served(folder: Path, tls: bool = True) -> AsyncIterator[Served]:
     if tls:
         certificate = ServingCertificate(TlsFiles(*AUTHORITY.issue().write(folder)), SystemClock())
     with bind("127.0.0.1", 0) as listener:
-        app = Litestar([hello], before_send=[secure_headers], openapi_config=None, logging_config=None)
+        app = Litestar([hello, wait], before_send=[secure_headers], openapi_config=None, logging_config=None)
         host = HttpHost(app, [listener], certificate.context if certificate else None)
         running = asyncio.create_task(host.run())
         try:
@@ -176,4 +185,42 @@ async def test_a_large_body_is_no_head_and_the_next_request_on_its_connection_is
         assert (await reader.readline()).startswith(b"HTTP/1.1 200")
         writer.write(b"1\r\nConnection: close\r\n\r\n")
         assert b"HTTP/1.1 200" in await reader.read()
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    ("sent", "answered"),
+    [
+        (b"", b"HTTP/1.1 408"),
+        (b"GET /hello HTTP/1.1\r\nX: ", b"HTTP/1.1 408"),
+        (b"POST /wait HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx", b""),
+    ],
+    ids=["nothing", "half a head", "half a body"],
+)
+async def test_a_request_that_does_not_arrive_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes, answered: bytes
+):
+    monkeypatch.setattr(head_limit, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(head_limit, "BODY_SECONDS", 0.3)
+    async with served(tmp_path, tls=False) as there:
+        reader, writer = await there.connect()
+        writer.write(sent)
+        async with asyncio.timeout(5):
+            answer = await reader.read()
+        assert answer[:12] == answered
+        writer.close()
+
+
+async def test_a_slow_answer_and_a_pause_between_requests_are_no_slow_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(head_limit, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(head_limit, "BODY_SECONDS", 0.3)
+    async with served(tmp_path, tls=False) as there:
+        reader, writer = await there.connect()
+        for _ in range(2):
+            writer.write(b"POST /wait HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
+            assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 201")
+            await reader.readexactly(4)
+            await asyncio.sleep(0.6)
         writer.close()

@@ -19,6 +19,8 @@ from mooring.dashboard.responses import page_response
 from mooring.dashboard.views import Selection
 from mooring.model.errors import Unauthorized
 
+MOST_FORM_BYTES = 16 * 1024  # a form of 1 MB costs a second of the event loop, and here anybody may send one
+
 
 class LoginForm(msgspec.Struct):
     """The login form."""
@@ -32,7 +34,7 @@ def login_page() -> Response[str]:
     return _form()
 
 
-@post("/login", access=LOGIN, include_in_schema=False)
+@post("/login", access=LOGIN, include_in_schema=False, request_max_body_size=MOST_FORM_BYTES)
 async def login(
     request: Request[Any, Any, Any],
     access: AccessControl,

@@ -10,6 +10,7 @@ from hawser.errors import KubeError, ObjectConflict, ObjectNotFound
 from mooring.ledger.port import Ledger
 from mooring.model.audit import AuditEntry, AuditOutcome, Subject
 from mooring.model.errors import MooringError, Unavailable
+from mooring.model.evidence import clean_reason
 
 log = structlog.get_logger()
 
@@ -57,7 +58,7 @@ class Auditor:
             replica=self._replica_id,
             action=action,
             subject=subject,
-            reason=reason,
+            reason=clean_reason(reason),
             evidence=evidence,
         )
         epoch = self._term() if actor.startswith(INVARIANT_ACTOR) else None

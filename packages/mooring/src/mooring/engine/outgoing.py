@@ -43,10 +43,18 @@ class GuardedResolver(AbstractResolver):
 
 
 def open_session(policy: OutgoingPolicy) -> aiohttp.ClientSession:
-    """A session without proxies and cookies, whose connections are judged."""
+    """A session without proxies and cookies, whose connections are judged. Answers are not unpacked: a few bytes could
+    become more than the memory holds.
+    """
     resolver = GuardedResolver(policy, aiohttp.ThreadedResolver())
     connector = aiohttp.TCPConnector(resolver=resolver)
-    return aiohttp.ClientSession(connector=connector, trust_env=False, cookie_jar=aiohttp.DummyCookieJar())
+    return aiohttp.ClientSession(
+        connector=connector,
+        trust_env=False,
+        auto_decompress=False,
+        headers={"Accept-Encoding": "identity"},
+        cookie_jar=aiohttp.DummyCookieJar(),
+    )
 
 
 def check_url(url: str, policy: OutgoingPolicy) -> None:

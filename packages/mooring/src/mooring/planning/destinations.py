@@ -120,4 +120,4 @@ def _unwrap(address: Address) -> Address:
         return address
     if int(address) > 1 and any(address in network for network in _ENDS_WITH_IPV4):  # :: and ::1 are themselves
         return IPv4Address(int(address) & 0xFFFF_FFFF)
-    return address.ipv4_mapped or address.sixtofour or IPv6Address(int(address))  # without its scope
+    return address.ipv4_mapped or address.sixtofour or address

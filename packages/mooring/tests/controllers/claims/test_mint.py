@@ -2,7 +2,9 @@
 
 import asyncio
 import base64
+import gzip
 import re
+import tracemalloc
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -73,7 +75,9 @@ class Webhook:
     async def handle(self, request: web.Request) -> web.Response:
         self.received.append((request.headers, await request.read()))
         self.asked.append((request.headers["Idempotency-Key"], await request.json()))
-        return web.Response(status=self._answer.status, body=self._answer.body)
+        passed = ("Content-Encoding", "Location")
+        headers = {key: value for key, value in self._answer.headers.items() if key in passed}
+        return web.Response(status=self._answer.status, body=self._answer.body, headers=headers)
 
     async def handle_in_pieces(self, request: web.Request) -> web.StreamResponse:
         """The same answer, with a pause in the middle."""
@@ -137,9 +141,11 @@ async def test_an_answer_that_arrives_in_pieces_is_read_to_its_end():
     [
         (web.Response(status=503), "answered 503"),
         (web.Response(status=302), "answered 302"),
+        (web.Response(status=307, headers={"Location": "/mint"}), "answered 307"),
         (web.Response(text="no json"), "answered with no JSON"),
         (web.Response(text="[1]"), "something else than a JSON object"),
         (web.Response(text=" " * 300_000), "more than"),
+        (web.Response(body=gzip.compress(b"{}"), headers={"Content-Encoding": "gzip"}), "compressed"),
     ],
 )
 async def test_what_is_no_payload_is_a_failed_mint_and_is_not_asked_for_again(answer, told):
@@ -267,3 +273,17 @@ async def test_an_error_of_a_mint_shows_no_secret_of_its_url(url: str):
         await minter.mint(pool, row(ClaimState.CLAIMED, epoch=1, attempt=1))
     assert "hidden" not in f"{refused.value.message} {refused.value.fix}"
     await minter.close()
+
+
+async def test_an_answer_that_would_fill_the_memory_is_not_unpacked():
+    """64 KB that become 64 MB: what is read is what was sent, and no more than the limit."""
+    bomb = gzip.compress(b" " * 64_000_000)
+    webhook = Webhook(web.Response(body=bomb, headers={"Content-Encoding": "gzip"}))
+    tracemalloc.start()
+    try:
+        with pytest.raises(MintFailed, match="compressed"):
+            await webhook.mint(1)
+        assert tracemalloc.get_traced_memory()[1] < 8_000_000
+    finally:
+        tracemalloc.stop()
+    assert webhook.received[0][0]["Accept-Encoding"] == "identity"

@@ -83,6 +83,7 @@ class WebhookMinter:
                 headers |= await self._keys.headers(claim.namespace, mint.auth, sent)
                 async with session.post(url, data=sent, headers=headers, allow_redirects=False) as answer:
                     status, text = answer.status, await _read(answer.content)
+                    encoding = answer.headers.get("Content-Encoding", "identity")
         except DestinationRefused as refused:
             raise MintFailed(f"the mint of {whose} is not called: {refused.message}", fix=refused.fix) from refused
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
@@ -93,6 +94,9 @@ class WebhookMinter:
             self._keys.forget(claim.namespace, mint.auth)
         if status // 100 != 2 and status != fine:
             raise MintFailed(f"the mint of {whose} answered {status}", fix=f"look at {shown_url(url)}")
+        if encoding.lower() != "identity":
+            fix = "let it obey Accept-Encoding: identity"
+            raise MintFailed(f"the mint of {whose} answered with a compressed body", fix=fix)
         if len(text) > _MOST_BYTES:
             raise MintFailed(f"the mint of {whose} answered more than {_MOST_BYTES} bytes")
         return text

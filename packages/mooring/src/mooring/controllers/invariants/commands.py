@@ -9,6 +9,7 @@ from mooring.engine.switches import require_invariant
 from mooring.ledger.records import Incarnation, InvariantState
 from mooring.model.audit import Subject
 from mooring.model.errors import Conflict
+from mooring.model.evidence import clean_reason
 
 T = TypeVar("T")
 
@@ -26,7 +27,11 @@ class InvariantCommands:
         """Off for all replicas, over restarts."""
         subject = Subject("Invariant", "", require_invariant(invariant))
         return await self._audited(
-            lambda: self._switches.pause(invariant, actor=actor, reason=reason), "pause", subject, actor, reason
+            lambda: self._switches.pause(invariant, actor=actor, reason=clean_reason(reason)),
+            "pause",
+            subject,
+            actor,
+            reason,
         )
 
     async def resume(self, invariant: str, actor: str, reason: str) -> InvariantState:

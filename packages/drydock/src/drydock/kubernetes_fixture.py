@@ -76,6 +76,11 @@ class RealKubernetes(Kubernetes):
         """Names of the nodes."""
         return list(self.host.value.nodes)
 
+    @property
+    def shared(self) -> Path:
+        """A folder of this machine; every node has it at `/mnt/shared`, for a `hostPath` that all pods share."""
+        return self.host.value.shared
+
     def inject(self, fault: str, target: str) -> None:
         """Make a fault happen to a node or container; `drydock fault --help` lists them."""
         self.host.run(inject(self.host.value, fault, target), _WORK_SECONDS)

@@ -1,6 +1,8 @@
 """A cluster of real nodes that runs, as its users see it."""
 
 import asyncio
+import os
+import shutil
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,6 +40,8 @@ class RealCluster:
     nodes: Mapping[str, RealNode]
     clock: Clock
     membership: Membership
+    shared: Path  # every node has this folder at `settings.SHARED`, as if it were on a file server
+    archives: list[Path] = field(default_factory=list)  # kept copies of what was loaded since the start
 
     @property
     def url(self) -> str:
@@ -53,15 +57,23 @@ class RealCluster:
 
     async def load_images(self, archive: Path) -> None:
         """Import a docker or OCI archive on every node."""
-        await asyncio.gather(*(node.load_images(archive) for node in self.nodes.values()))
+        kept = self.shared.with_name(f"archive-{len(self.archives)}.tar")
+        await asyncio.to_thread(_keep, archive, kept)
+        self.archives.append(kept)
+        await asyncio.gather(*(node.load_images(kept) for node in self.nodes.values()))
 
     async def replace_node(self, name: str) -> None:
-        """Delete the node and its disk, and start a new machine under its name: the Node has another uid."""
+        """Delete the node and its disk, and start a new machine under its name: the Node has another uid.
+
+        It has the images that were loaded before, as if a registry had brought them.
+        """
         node = self.nodes[name]
         await node.power_off()
         await self.client.delete(NODES, name)
         await node.wipe()
         await node.power_on()
+        for archive in self.archives:
+            await node.load_images(archive)
         await node.join(self.membership)
 
     async def until_ready(self) -> None:
@@ -76,6 +88,15 @@ class RealCluster:
 
     def _unready(self) -> str:
         return f"the nodes are not Ready: see {', '.join(str(node.root) for node in self.nodes.values())}/var/log"
+
+
+def _keep(archive: Path, kept: Path) -> None:
+    """For machines that join later; whoever wrote the archive may remove it."""
+    kept.unlink(missing_ok=True)
+    try:
+        os.link(archive, kept)
+    except OSError:  # another file system
+        shutil.copyfile(archive, kept)
 
 
 def is_ready(node: dict[str, Any], boot_id: str) -> bool:

@@ -50,7 +50,9 @@ async def real_cluster(
         switch = await stack.enter_async_context(Switch(f"{folder}/switch", f"dry{digest}", network))
         numbers = range(1, options.nodes + 1)
         addresses = tuple(network.node(number) for number in numbers)
-        kit = NodeKit(switch, programs, _write_images(folder, programs), addresses, clock, entropy)
+        shared = folder / "shared"
+        shared.mkdir(exist_ok=True)
+        kit = NodeKit(switch, programs, _write_images(folder, programs), addresses, shared, clock, entropy)
         nodes = [_node(folder, network, number, group, kit) for number in numbers]
         for node in nodes:
             stack.push_async_callback(node.power_off)
@@ -73,6 +75,7 @@ async def real_cluster(
             nodes={node.name: node for node in nodes},
             clock=clock,
             membership=membership,
+            shared=shared,
         )
         await _join(cluster)
         await stack.enter_async_context(serving_control(folder, cluster))

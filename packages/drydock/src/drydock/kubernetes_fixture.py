@@ -29,6 +29,7 @@ K = TypeVar("K", bound="Kubernetes")
 _ACCOUNT_SECONDS = 30.0
 _POLL_SECONDS = 0.02
 _WORK_SECONDS = 120.0
+_LOAD_SECONDS = 300.0
 _LONGEST_NAME = 63
 
 
@@ -87,7 +88,7 @@ class RealKubernetes(Kubernetes):
 
     def load_images(self, archive: Path) -> None:
         """Import a docker or OCI archive on every node."""
-        self.host.run(self.host.value.load_images(archive), _WORK_SECONDS)
+        self.host.run(self.host.value.load_images(archive), _LOAD_SECONDS)
 
 
 @contextmanager

@@ -35,11 +35,11 @@ Body = dict[str, Any]
 def write_images(folder: Path) -> Path:
     """One OCI archive of all of them. Layers that they share are in it once."""
     require_blast()
-    server, worker = (_Archive(_built(name)) for name in ("mooring", "mooring-worker"))
+    paths = [_built(name) for name in ("mooring", "mooring-worker")]
     layer = _examples_layer(folder)
     path = folder / "images.oci.tar"
-    with tarfile.open(path, "w") as tar:
-        store = _Store(tar)
+    with tarfile.open(paths[0]) as first, tarfile.open(paths[1]) as second, tarfile.open(path, "w") as tar:
+        server, worker, store = _Archive(first), _Archive(second), _Store(tar)
         store.take(server)
         store.take(worker)
         later = json.loads(json.dumps(server.config))
@@ -65,8 +65,8 @@ def _built(name: str) -> Path:
 class _Archive:
     """The one image of an OCI archive."""
 
-    def __init__(self, path: Path) -> None:
-        self._tar = tarfile.open(path)
+    def __init__(self, tar: tarfile.TarFile) -> None:
+        self._tar = tar
         [named] = json.loads(self._read("index.json"))["manifests"]
         manifest = json.loads(self.blob(named["digest"]))
         self.config: Body = json.loads(self.blob(manifest["config"]["digest"]))
@@ -110,9 +110,7 @@ class _Store:
         full = f"docker.io/{name if '/' in name else f'library/{name}'}"
         annotations = {"io.containerd.image.name": full}
         digest = self._add(text)
-        self._named.append(
-            {"mediaType": _MANIFEST, "digest": digest, "size": len(text), "annotations": annotations}
-        )
+        self._named.append({"mediaType": _MANIFEST, "digest": digest, "size": len(text), "annotations": annotations})
 
     def close(self) -> None:
         self._write("index.json", json.dumps({"schemaVersion": 2, "manifests": self._named}).encode())
@@ -149,8 +147,11 @@ def _examples_layer(folder: Path) -> Path:
             tar.add(os.path.realpath(source), f"{_MACHINE}/lib/{name}", filter=_owned_by_root)
         for name in _PROGRAMS:
             tar.add(os.path.realpath(_which(name)), f"{_MACHINE}/bin/{name}", filter=_owned_by_root)
-            _script(tar, f"usr/local/bin/{name}", f'exec /{_MACHINE}/lib/loader --library-path /{_MACHINE}/lib '
-                    f'/{_MACHINE}/bin/{name} "$@"')
+            _script(
+                tar,
+                f"usr/local/bin/{name}",
+                f'exec /{_MACHINE}/lib/loader --library-path /{_MACHINE}/lib /{_MACHINE}/bin/{name} "$@"',
+            )
         _script(tar, "usr/local/bin/git-upload-pack", 'exec git upload-pack "$@"')
         _file(tar, "etc/gitconfig", "[safe]\n\tdirectory = *\n")
     return path

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from drydock.kubernetes_fixture import RealKubernetes
-from mooring.client import Mooring
-from mooring.client.connection import Connection, Endpoint
+from mooring.client.connection import Endpoint
 from packages.mooring.tests.chart.cluster import RealCluster
 from packages.mooring.tests.chart.rendering import CHART, Body
 from packages.mooring.tests.nodes.images import EXAMPLES, POSTGRES, RELEASE
@@ -58,9 +57,7 @@ class Installation(RealCluster):
         labels = {"app": "postgres"}
         self.apply(
             manifest("v1", "Pod", "postgres", NAMESPACE, {"spec": spec}, labels),
-            manifest(
-                "v1", "Service", "postgres", NAMESPACE, {"spec": {"selector": labels, "ports": [{"port": 5432}]}}
-            ),
+            manifest("v1", "Service", "postgres", NAMESPACE, {"spec": {"selector": labels, "ports": [{"port": 5432}]}}),
         )
 
     def release(self, verb: str = "install", **values: Any) -> None:
@@ -92,10 +89,10 @@ class Installation(RealCluster):
     def run_in(self, pod: str, *command: str, namespace: str = WORK) -> str:
         return self.kubectl("-n", namespace, "exec", pod, "--", *command)
 
-    def kubectl_process(self, *arguments: str) -> "subprocess.Popen[str]":
+    def kubectl_process(self, *arguments: str, stdin: int | None = None) -> "subprocess.Popen[str]":
         """kubectl, in the background."""
         command = [require_kubectl(), "--kubeconfig", str(self.kubeconfig), *arguments]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     @contextmanager
     def operator(self) -> Iterator[Endpoint]:
@@ -138,16 +135,6 @@ def manifest(api: str, kind: str, name: str, namespace: str, rest: Body, labels:
     }
 
 
-def in_container(container: Body, *folders: Path) -> Body:
-    """A container of an example, which names this machine's Python and files, as one of the image."""
-    import sys
-
-    root = str(CHART.parents[1])
-    command = ["python3" if word == sys.executable else word.replace(root, "") for word in container["command"]]
-    address = {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
-    return {**container, "image": EXAMPLES, "command": command, "env": [*container.get("env", ()), address]}
-
-
 @contextmanager
 def installed(nodes: RealKubernetes, folder: Path) -> Iterator[Installation]:
     """Until the end of the block. A test may have uninstalled the release."""
@@ -166,11 +153,3 @@ def installed(nodes: RealKubernetes, folder: Path) -> Iterator[Installation]:
         if releases:
             found.helm("uninstall", "mooring", "--namespace", NAMESPACE, "--wait", "--timeout", "110s")
         found.kubectl("delete", "namespace", WORK, NAMESPACE, "--wait=false")
-
-
-def sdk(endpoint: Endpoint) -> Mooring:
-    return Mooring.at(endpoint)
-
-
-def api(endpoint: Endpoint) -> Connection:
-    return Connection(endpoint)

@@ -53,10 +53,15 @@ class Image:
         return dict(one.split("=", 1) for one in self.config["Env"])
 
 
-def unpack(name: str, folder: Path) -> Image:
+def built(name: str) -> Path:
     archive = ROOT / "dist" / f"{name}.oci.tar"
     if os.geteuid() != 0 or not archive.exists():
         absent("image", f"no dist/{name}.oci.tar, or not root (fix: make image, as root)")
+    return archive
+
+
+def unpack(name: str, folder: Path) -> Image:
+    archive = built(name)
     with tarfile.open(archive) as tar:
 
         def blob(digest: str) -> bytes:
@@ -87,6 +92,15 @@ def image(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Image:
     return unpack("mooring", tmp_path_factory.mktemp("server"))
+
+
+@pytest.mark.parametrize("name", ["mooring", "mooring-worker"])
+def test_containerd_finds_it_by_its_full_name(name: str) -> None:
+    with tarfile.open(built(name)) as tar:
+        index = tar.extractfile("index.json")
+        assert index is not None
+        [image] = json.load(index)["manifests"]
+    assert image["annotations"]["io.containerd.image.name"] == f"docker.io/library/{name}:{__version__}"
 
 
 def test_user_environment_and_entrypoint_are_those_of_the_dockerfile(image: Image):

@@ -54,7 +54,8 @@ def make_pool(mooring: Installation, warm: int) -> None:
         "command": ["sh", "-c", f"hostname > /tmp/index.html; exec httpd -f -p {WORKER_PORT} -h /tmp"],
         "readinessProbe": {"tcpSocket": {"port": WORKER_PORT}, "periodSeconds": 1},
     }
-    template = {"spec": {"terminationGracePeriodSeconds": 1, "containers": [container]}}
-    spec = {"warm": warm, "max": warm, "reuse": "Always", "idleSeconds": 3600, "template": template}
+    template = {"spec": {"containers": [container]}}
+    spec: Body = {"warm": warm, "max": warm, "reuse": "Always", "idleSeconds": 3600, "template": template}
+    spec["protection"] = {"graceSeconds": 1}
     mooring.apply(manifest("mooring.dev/v1alpha1", "WorkerPool", POOL, WORK, {"spec": spec}))
     mooring.until_idle(POOL, warm)

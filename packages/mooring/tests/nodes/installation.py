@@ -50,6 +50,7 @@ class Installation(RealCluster):
         }
         spec = {
             "nodeName": SYSTEM_NODE,
+            "terminationGracePeriodSeconds": 1,
             "securityContext": {"fsGroup": 65532},
             "containers": [container],
             "volumes": [{"name": "data", "emptyDir": {}}],
@@ -119,7 +120,8 @@ class Installation(RealCluster):
         ]
         for pod in self.get("pods", "-A"):
             namespace, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
-            if namespace == NAMESPACE or pod["status"].get("phase") not in ("Running", "Succeeded"):
+            conditions = {one["type"]: one["status"] for one in pod["status"].get("conditions", ())}
+            if namespace == NAMESPACE or conditions.get("Ready") != "True":
                 logs = self.kubectl("-n", namespace, "logs", name, "--all-containers", "--tail=40", fails=True)
                 parts.append(f"--- {namespace}/{name}\n{logs}")
         return "\n".join(parts)
@@ -152,4 +154,4 @@ def installed(nodes: RealKubernetes, folder: Path) -> Iterator[Installation]:
         releases = json.loads(found.helm("list", "--namespace", NAMESPACE, "-o", "json").out)
         if releases:
             found.helm("uninstall", "mooring", "--namespace", NAMESPACE, "--wait", "--timeout", "110s")
-        found.kubectl("delete", "namespace", WORK, NAMESPACE, "--wait=false")
+        found.kubectl("delete", "namespace", WORK, NAMESPACE, "--timeout=50s")

@@ -93,7 +93,7 @@ def mint_pod() -> list[Body]:
     labels = {"app": "mint"}
     service = {"spec": {"selector": labels, "ports": [{"port": 8000}]}}
     return [
-        manifest("v1", "Pod", "mint", runners.NAMESPACE, {"spec": {"containers": [container]}}, labels),
+        manifest("v1", "Pod", "mint", runners.NAMESPACE, {"spec": {"terminationGracePeriodSeconds": 1, "containers": [container]}}, labels),
         manifest("v1", "Service", "mint", runners.NAMESPACE, service),
     ]
 
@@ -158,7 +158,7 @@ def test_a_drain_waits_for_a_query_which_ends_by_itself_and_returns_its_rows(moo
     key = f"{query_pool.NAMESPACE}/{query_pool.NAME}"
     with namespace(mooring, query_pool.NAMESPACE), mooring.operator() as endpoint:
         mooring.apply(body)
-        mooring.until_idle(query_pool.NAME, 8, query_pool.NAMESPACE)
+        mooring.until_idle(query_pool.NAME, 2, query_pool.NAMESPACE)
         client = Mooring.at(endpoint)
         with client.claim(key, owner="analyst", ttl="5m", wait="60s") as claim:
             node = node_of(mooring, claim.worker.name)

@@ -130,6 +130,11 @@ def test_the_worker_image_has_the_agent_and_not_the_server(tmp_path: Path):
     assert image.run("python3", "-c", "import litestar").returncode != 0
 
 
+def test_wheels_with_c_plus_plus_inside_find_their_library(image: Image):
+    loaded = image.run("python3", "-c", "import ctypes; ctypes.CDLL('libstdc++.so.6')")
+    assert loaded.returncode == 0, loaded.stderr
+
+
 def test_the_sbom_names_every_package(image: Image):
     sbom = json.loads((image.root / "usr/share/sbom/mooring.spdx.json").read_text())
     named = {(one["name"], one["versionInfo"]) for one in sbom["packages"]}

@@ -93,7 +93,14 @@ def mint_pod() -> list[Body]:
     labels = {"app": "mint"}
     service = {"spec": {"selector": labels, "ports": [{"port": 8000}]}}
     return [
-        manifest("v1", "Pod", "mint", runners.NAMESPACE, {"spec": {"terminationGracePeriodSeconds": 1, "containers": [container]}}, labels),
+        manifest(
+            "v1",
+            "Pod",
+            "mint",
+            runners.NAMESPACE,
+            {"spec": {"terminationGracePeriodSeconds": 1, "containers": [container]}},
+            labels,
+        ),
         manifest("v1", "Service", "mint", runners.NAMESPACE, service),
     ]
 

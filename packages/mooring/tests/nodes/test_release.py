@@ -135,7 +135,7 @@ def test_an_upgrade_and_a_rollback_under_20_claims_a_second_lose_none(mooring: I
     waits = sorted(told["seconds"])
     print(f"{told['asked']} claims, {told['rate']} a second; p50 {statistics.median(waits)} s, longest {waits[-1]} s")
     assert told["failures"] == []
-    assert len(set(told["claims"])) == told["asked"] > 10 * CLAIMS_PER_SECOND
+    assert len(set(told["claims"])) == told["asked"] > 5 * CLAIMS_PER_SECOND
     with mooring.operator() as endpoint:
         listed = Connection(endpoint).get(f"/v1/claims?pool={KEY}&limit=500")["items"]
     assert {claim["state"] for claim in listed} == {"released"}

@@ -91,7 +91,7 @@ class RealCluster:
 
 
 def _keep(archive: Path, kept: Path) -> None:
-    """For machines that join later; whoever wrote the archive may remove it."""
+    """For machines that join later: the archive itself may be removed."""
     kept.unlink(missing_ok=True)
     try:
         os.link(archive, kept)

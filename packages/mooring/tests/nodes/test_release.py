@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.nodes, pytest.mark.slow, pytest.mark.realtime]
 
 CLAIMS_PER_SECOND = 20
 WORKERS = 16
-FAILOVER_SECONDS = 20  # 10 on a machine that runs nothing else
+FAILOVER_SECONDS = 45  # about 10 where nothing else runs; this machine runs a whole cluster and other tests
 TRAFFIC = Path(__file__).with_name("traffic.py").read_text()
 ASK_WORKER = f"""
 import os, urllib.request

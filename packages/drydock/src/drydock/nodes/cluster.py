@@ -30,6 +30,26 @@ class RealOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class Supplies:
+    """What a machine gets that joins the cluster."""
+
+    membership: Membership
+    shared: Path  # every node has this folder at `settings.SHARED`, as if it were on a file server
+    archives: list[Path] = field(default_factory=list)  # kept copies of what was loaded since the start
+
+    def keep(self, archive: Path) -> Path:
+        """A copy of the archive, which may itself be removed."""
+        kept = self.shared.with_name(f"archive-{len(self.archives)}.tar")
+        kept.unlink(missing_ok=True)
+        try:
+            os.link(archive, kept)
+        except OSError:  # another file system
+            shutil.copyfile(archive, kept)
+        self.archives.append(kept)
+        return kept
+
+
+@dataclass(frozen=True, slots=True)
 class RealCluster:
     """A cluster of real nodes that runs. `transport` acts as the administrator."""
 
@@ -39,9 +59,11 @@ class RealCluster:
     host: str  # this machine's address, as nodes and pods reach it
     nodes: Mapping[str, RealNode]
     clock: Clock
-    membership: Membership
-    shared: Path  # every node has this folder at `settings.SHARED`, as if it were on a file server
-    archives: list[Path] = field(default_factory=list)  # kept copies of what was loaded since the start
+    supplies: Supplies
+
+    @property
+    def shared(self) -> Path:
+        return self.supplies.shared
 
     @property
     def url(self) -> str:
@@ -57,9 +79,7 @@ class RealCluster:
 
     async def load_images(self, archive: Path) -> None:
         """Import a docker or OCI archive on every node."""
-        kept = self.shared.with_name(f"archive-{len(self.archives)}.tar")
-        await asyncio.to_thread(_keep, archive, kept)
-        self.archives.append(kept)
+        kept = await asyncio.to_thread(self.supplies.keep, archive)
         await asyncio.gather(*(node.load_images(kept) for node in self.nodes.values()))
 
     async def replace_node(self, name: str) -> None:
@@ -72,9 +92,9 @@ class RealCluster:
         await self.client.delete(NODES, name)
         await node.wipe()
         await node.power_on()
-        for archive in self.archives:
+        for archive in self.supplies.archives:
             await node.load_images(archive)
-        await node.join(self.membership)
+        await node.join(self.supplies.membership)
 
     async def until_ready(self) -> None:
         """Wait until every node is Ready."""
@@ -88,15 +108,6 @@ class RealCluster:
 
     def _unready(self) -> str:
         return f"the nodes are not Ready: see {', '.join(str(node.root) for node in self.nodes.values())}/var/log"
-
-
-def _keep(archive: Path, kept: Path) -> None:
-    """For machines that join later: the archive itself may be removed."""
-    kept.unlink(missing_ok=True)
-    try:
-        os.link(archive, kept)
-    except OSError:  # another file system
-        shutil.copyfile(archive, kept)
 
 
 def is_ready(node: dict[str, Any], boot_id: str) -> bool:

@@ -12,7 +12,7 @@ from drydock.certificates import Authority
 from drydock.kubernetes.binaries import find_binaries
 from drydock.kubernetes.launcher import ControlPlane
 from drydock.nodes import cgroups, images
-from drydock.nodes.cluster import RealCluster, RealOptions, until
+from drydock.nodes.cluster import RealCluster, RealOptions, Supplies, until
 from drydock.nodes.control import serving_control
 from drydock.nodes.dns import dns_ready, install_dns
 from drydock.nodes.links import Switch, choose_network
@@ -74,8 +74,7 @@ async def real_cluster(
             host=network.host,
             nodes={node.name: node for node in nodes},
             clock=clock,
-            membership=membership,
-            shared=shared,
+            supplies=Supplies(membership, shared),
         )
         await _join(cluster)
         await stack.enter_async_context(serving_control(folder, cluster))
@@ -84,7 +83,7 @@ async def real_cluster(
 
 async def _join(cluster: RealCluster) -> None:
     await _forget_other_nodes(cluster)
-    await asyncio.gather(*(node.join(cluster.membership) for node in cluster.nodes.values()))
+    await asyncio.gather(*(node.join(cluster.supplies.membership) for node in cluster.nodes.values()))
     await install_dns(cluster.client, replicas=min(2, len(cluster.nodes)))
     await cluster.until_ready()
     if cluster.nodes:

@@ -22,7 +22,8 @@ WORK = "work"
 TOKEN = "operators-token"
 SYSTEM_NODE = "node-1"  # has the database; tests drain and replace the others
 PASSWORD = "a-password"
-VALUES: Body = {"image": {"tag": RELEASE, "pullPolicy": "Never"}, "crds": {"keep": False}}
+KINDS = ("workerpools", "warmups", "submissions", "managedservices")
+VALUES: Body = {"image": {"tag": RELEASE, "pullPolicy": "Never"}}
 _SERVE_DATABASE = f"""
 set -e
 printf %s "$PASSWORD" > /tmp/password
@@ -154,4 +155,5 @@ def installed(nodes: RealKubernetes, folder: Path) -> Iterator[Installation]:
         releases = json.loads(found.helm("list", "--namespace", NAMESPACE, "-o", "json").out)
         if releases:
             found.helm("uninstall", "mooring", "--namespace", NAMESPACE, "--wait", "--timeout", "110s")
+        found.kubectl("delete", "crd", *(f"{kind}.mooring.dev" for kind in KINDS), "--timeout=50s")
         found.kubectl("delete", "namespace", WORK, NAMESPACE, "--timeout=50s")

@@ -180,7 +180,7 @@ def test_a_drain_waits_for_a_query_which_ends_by_itself_and_returns_its_rows(moo
             assert query.answer is not None
             assert [tuple(row[:3]) for row in query.answer["rows"]] == queries.expected(rows)
             assert drain.poll() is None, "the drain waits for the session"
-        said, _ = drain.communicate(timeout=120)
+        said, _ = drain.communicate(timeout=220)
         assert drain.returncode == 0, said
         assert "disruption budget" in said and f"node/{node} drained" in said
         mooring.kubectl("uncordon", node)

@@ -30,9 +30,9 @@ BROKEN = (3, 11)  # these jobs test the branch with the bug
 KILLED = 6  # the runner of this job is killed
 AT_ONCE = 8
 
-# $1 repository, $2 branch, $3 file for the runner's pid, $4 additional seconds of the tests
+# $1 repository, $2 branch, $3 file for the runner's pid and host, $4 additional seconds of the tests
 SCRIPT = """
-echo "$PPID" > "$3.part" && mv "$3.part" "$3.$MOORING_EPOCH"
+echo "$PPID $(uname -n)" > "$3.part" && mv "$3.part" "$3.$MOORING_EPOCH"
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 git clone --quiet --branch "$2" "$1" "$work/clone" && cd "$work/clone" || exit 9
 echo "branch $2 with ${CLONE_TOKEN:-no token}"
@@ -88,8 +88,12 @@ class Jobs:
 
     def runners_of(self, number: int) -> list[int]:
         """The pids of the runners that began the job, the latest last."""
+        return [int(note.split()[0]) for note in self.notes_of(number)]
+
+    def notes_of(self, number: int) -> list[str]:
+        """Pid and host of the runners that began the job, the latest last."""
         notes = self._notes.glob(f"job-{number}.[0-9]*")
-        return [int(note.read_text()) for note in sorted(notes, key=lambda note: int(note.suffix[1:]))]
+        return [note.read_text() for note in sorted(notes, key=lambda note: int(note.suffix[1:]))]
 
     def kill_a_runner(self) -> None:
         """Kill the runner when the job is running; its worker restarts and does not know the job."""

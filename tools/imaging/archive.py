@@ -91,7 +91,9 @@ def write_archive(path: Path, tag: str, layers: Iterable[Layer], config: dict[st
             "annotations": config["Labels"],
         }
     )
-    named = {**_described(_MANIFEST, manifest), "annotations": {"org.opencontainers.image.ref.name": tag}}
+    # containerd takes its own annotation as it is, and looks images up by their full name.
+    names = {"org.opencontainers.image.ref.name": tag, "io.containerd.image.name": f"docker.io/library/{tag}"}
+    named = {**_described(_MANIFEST, manifest), "annotations": names}
     files = {
         "oci-layout": _encoded({"imageLayoutVersion": "1.0.0"}),
         "index.json": _encoded({"schemaVersion": 2, "manifests": [named]}),

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 SUITE = "bookworm"
-PACKAGES = ("python3", "ca-certificates", "tzdata", "media-types")
+# Wheels with C++ inside expect libstdc++ of the system, as every base image of Python has it.
+PACKAGES = ("python3", "ca-certificates", "libstdc++6", "media-types", "tzdata")
 USER = "mooring:x:65532:65532:Mooring:/tmp:/usr/sbin/nologin\n"
 _UNUSED = (
     *("usr/share/doc", "usr/share/man", "usr/share/info", "usr/share/locale", "usr/share/lintian", "usr/share/bug"),

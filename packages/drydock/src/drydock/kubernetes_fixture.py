@@ -29,6 +29,7 @@ K = TypeVar("K", bound="Kubernetes")
 _ACCOUNT_SECONDS = 30.0
 _POLL_SECONDS = 0.02
 _WORK_SECONDS = 120.0
+_LOAD_SECONDS = 300.0
 _LONGEST_NAME = 63
 
 
@@ -76,13 +77,18 @@ class RealKubernetes(Kubernetes):
         """Names of the nodes."""
         return list(self.host.value.nodes)
 
+    @property
+    def shared(self) -> Path:
+        """A folder of this machine; every node has it at `/mnt/shared`, for a `hostPath` that all pods share."""
+        return self.host.value.shared
+
     def inject(self, fault: str, target: str) -> None:
         """Make a fault happen to a node or container; `drydock fault --help` lists them."""
         self.host.run(inject(self.host.value, fault, target), _WORK_SECONDS)
 
     def load_images(self, archive: Path) -> None:
         """Import a docker or OCI archive on every node."""
-        self.host.run(self.host.value.load_images(archive), _WORK_SECONDS)
+        self.host.run(self.host.value.load_images(archive), _LOAD_SECONDS)
 
 
 @contextmanager

@@ -69,6 +69,20 @@ def test_each_node_has_a_disk_of_its_own(nodes: RealKubernetes) -> None:
     assert not Path("/data/node-1").exists()
 
 
+def test_all_nodes_share_a_folder(nodes: RealKubernetes) -> None:
+    hands = Hands(nodes)
+    volume = {"name": "shared", "hostPath": {"path": "/mnt/shared"}}
+    mount = {"volumeMounts": [{"name": "shared", "mountPath": "/shared"}]}
+    for node in ("node-1", "node-2"):
+        script = f"cat /shared/words; echo {node} >> /shared/words"
+        hands.create(pod(node, script, node=node, restartPolicy="Never", volumes=[volume], container=mount))
+        hands.until_over(node)
+    assert hands.log("node-2") == "node-1\n"
+    words = nodes.shared / "words"
+    assert words.read_text() == "node-1\nnode-2\n"
+    words.unlink()
+
+
 def test_an_image_is_loaded_on_every_node(nodes: RealKubernetes, tmp_path: Path) -> None:
     hands = Hands(nodes)
     busybox = find_program("busybox")

@@ -1,10 +1,13 @@
 """Faults on real nodes, and that the nodes recover from each."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from drydock.kubernetes_fixture import RealKubernetes
+from drydock.nodes.images import busybox_image, write_archive
+from drydock.nodes.machine import find_program
 from packages.drydock.tests.nodes.pods import Hands, condition, pod
 
 pytestmark = [pytest.mark.nodes, pytest.mark.slow, pytest.mark.realtime]
@@ -110,8 +113,15 @@ def test_a_rebooted_node_has_a_new_boot_id_and_restarts_its_pods(nodes: RealKube
     assert again["status"]["containerStatuses"][0]["lastState"]["terminated"]["exitCode"] == 255
 
 
-def test_a_replaced_node_has_another_uid_and_machine_id(nodes: RealKubernetes) -> None:
+def test_a_replaced_node_has_another_uid_and_machine_id_and_the_images_that_were_loaded(
+    nodes: RealKubernetes, tmp_path: Path
+) -> None:
     hands = Hands(nodes)
+    busybox = find_program("busybox")
+    assert busybox is not None
+    write_archive(tmp_path / "kept.tar", [busybox_image(Path(busybox), ("example.test/kept:1",))])
+    nodes.load_images(tmp_path / "kept.tar")
+    (tmp_path / "kept.tar").unlink()
     old = hands.node(NODE)
     hands.create(pod("p", STEADY, node=NODE))
     hands.until_ready("p")
@@ -123,3 +133,6 @@ def test_a_replaced_node_has_another_uid_and_machine_id(nodes: RealKubernetes) -
 
     new = hands.until(lambda: hands.node(NODE), replaced, "replaced")
     assert new["status"]["nodeInfo"]["machineID"] != old["status"]["nodeInfo"]["machineID"]
+    loaded = {"image": "example.test/kept:1", "imagePullPolicy": "Never"}
+    hands.create(pod("again", "echo ran", node=NODE, restartPolicy="Never", container=loaded))
+    assert hands.until_over("again")["status"]["phase"] == "Succeeded"

@@ -43,7 +43,7 @@ class RealCluster:
         return found.get("items", found)
 
     def apply(self, *bodies: Body) -> None:
-        self.kubectl("apply", "-f", "-", text="\n---\n".join(map(json.dumps, bodies)))
+        self.kubectl("apply", "-f", "-", text=json.dumps({"apiVersion": "v1", "kind": "List", "items": bodies}))
 
     def helm(self, *arguments: str, values: Body | None = None) -> Helm:
         done = run_helm(*arguments, "--kubeconfig", str(self.kubeconfig), values=values)

@@ -32,6 +32,7 @@ ALLOWED = {
     "mooring/tests/controllers/pools/test_probe.py": _LOOP,
     "mooring/tests/ledger/test_embedded.py": _FIXTURE,
     "mooring/tests/ledger/test_twin.py": _LIVES,
+    "mooring/tests/nodes/traffic.py": _PROGRAM,
     "mooring/tests/scenarios/harbour.py": _LIVES,
     "mooring/tests/scenarios/test_adoption_kubernetes.py": _FIXTURE,
     "mooring/tests/scenarios/test_claims_during_drains.py": _LIVES,

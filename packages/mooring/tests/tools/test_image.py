@@ -53,10 +53,15 @@ class Image:
         return dict(one.split("=", 1) for one in self.config["Env"])
 
 
-def unpack(name: str, folder: Path) -> Image:
+def built(name: str) -> Path:
     archive = ROOT / "dist" / f"{name}.oci.tar"
     if os.geteuid() != 0 or not archive.exists():
         absent("image", f"no dist/{name}.oci.tar, or not root (fix: make image, as root)")
+    return archive
+
+
+def unpack(name: str, folder: Path) -> Image:
+    archive = built(name)
     with tarfile.open(archive) as tar:
 
         def blob(digest: str) -> bytes:
@@ -89,6 +94,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Image:
     return unpack("mooring", tmp_path_factory.mktemp("server"))
 
 
+@pytest.mark.parametrize("name", ["mooring", "mooring-worker"])
+def test_containerd_finds_it_by_its_full_name(name: str) -> None:
+    with tarfile.open(built(name)) as tar:
+        index = tar.extractfile("index.json")
+        assert index is not None
+        [image] = json.load(index)["manifests"]
+    assert image["annotations"]["io.containerd.image.name"] == f"docker.io/library/{name}:{__version__}"
+
+
 def test_user_environment_and_entrypoint_are_those_of_the_dockerfile(image: Image):
     assert re.search(rf"^USER {USER}:{USER}$", DOCKERFILE, re.MULTILINE) and image.config["User"] == f"{USER}:{USER}"
     assert set(re.findall(r"^ENV (.*)$", DOCKERFILE, re.MULTILINE)) <= set(image.config["Env"])
@@ -114,6 +128,11 @@ def test_the_worker_image_has_the_agent_and_not_the_server(tmp_path: Path):
     image = unpack("mooring-worker", tmp_path)
     assert image.run("python3", "-c", "import mooring.client.worker").returncode == 0
     assert image.run("python3", "-c", "import litestar").returncode != 0
+
+
+def test_wheels_with_c_plus_plus_inside_find_their_library(image: Image):
+    loaded = image.run("python3", "-c", "import ctypes; ctypes.CDLL('libstdc++.so.6')")
+    assert loaded.returncode == 0, loaded.stderr
 
 
 def test_the_sbom_names_every_package(image: Image):

@@ -1,6 +1,8 @@
 """A cluster of real nodes that runs, as its users see it."""
 
 import asyncio
+import os
+import shutil
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +30,26 @@ class RealOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class Supplies:
+    """What a machine gets that joins the cluster."""
+
+    membership: Membership
+    shared: Path  # every node has this folder at `settings.SHARED`, as if it were on a file server
+    archives: list[Path] = field(default_factory=list)  # kept copies of what was loaded since the start
+
+    def keep(self, archive: Path) -> Path:
+        """A copy of the archive, which may itself be removed."""
+        kept = self.shared.with_name(f"archive-{len(self.archives)}.tar")
+        kept.unlink(missing_ok=True)
+        try:
+            os.link(archive, kept)
+        except OSError:  # another file system
+            shutil.copyfile(archive, kept)
+        self.archives.append(kept)
+        return kept
+
+
+@dataclass(frozen=True, slots=True)
 class RealCluster:
     """A cluster of real nodes that runs. `transport` acts as the administrator."""
 
@@ -37,7 +59,11 @@ class RealCluster:
     host: str  # this machine's address, as nodes and pods reach it
     nodes: Mapping[str, RealNode]
     clock: Clock
-    membership: Membership
+    supplies: Supplies
+
+    @property
+    def shared(self) -> Path:
+        return self.supplies.shared
 
     @property
     def url(self) -> str:
@@ -53,16 +79,22 @@ class RealCluster:
 
     async def load_images(self, archive: Path) -> None:
         """Import a docker or OCI archive on every node."""
-        await asyncio.gather(*(node.load_images(archive) for node in self.nodes.values()))
+        kept = await asyncio.to_thread(self.supplies.keep, archive)
+        await asyncio.gather(*(node.load_images(kept) for node in self.nodes.values()))
 
     async def replace_node(self, name: str) -> None:
-        """Delete the node and its disk, and start a new machine under its name: the Node has another uid."""
+        """Delete the node and its disk, and start a new machine under its name: the Node has another uid.
+
+        It has the images that were loaded before, as if a registry had brought them.
+        """
         node = self.nodes[name]
         await node.power_off()
         await self.client.delete(NODES, name)
         await node.wipe()
         await node.power_on()
-        await node.join(self.membership)
+        for archive in self.supplies.archives:
+            await node.load_images(archive)
+        await node.join(self.supplies.membership)
 
     async def until_ready(self) -> None:
         """Wait until every node is Ready."""

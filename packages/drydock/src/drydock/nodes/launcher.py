@@ -12,7 +12,7 @@ from drydock.certificates import Authority
 from drydock.kubernetes.binaries import find_binaries
 from drydock.kubernetes.launcher import ControlPlane
 from drydock.nodes import cgroups, images
-from drydock.nodes.cluster import RealCluster, RealOptions, until
+from drydock.nodes.cluster import RealCluster, RealOptions, Supplies, until
 from drydock.nodes.control import serving_control
 from drydock.nodes.dns import dns_ready, install_dns
 from drydock.nodes.links import Switch, choose_network
@@ -50,7 +50,9 @@ async def real_cluster(
         switch = await stack.enter_async_context(Switch(f"{folder}/switch", f"dry{digest}", network))
         numbers = range(1, options.nodes + 1)
         addresses = tuple(network.node(number) for number in numbers)
-        kit = NodeKit(switch, programs, _write_images(folder, programs), addresses, clock, entropy)
+        shared = folder / "shared"
+        shared.mkdir(exist_ok=True)
+        kit = NodeKit(switch, programs, _write_images(folder, programs), addresses, shared, clock, entropy)
         nodes = [_node(folder, network, number, group, kit) for number in numbers]
         for node in nodes:
             stack.push_async_callback(node.power_off)
@@ -72,7 +74,7 @@ async def real_cluster(
             host=network.host,
             nodes={node.name: node for node in nodes},
             clock=clock,
-            membership=membership,
+            supplies=Supplies(membership, shared),
         )
         await _join(cluster)
         await stack.enter_async_context(serving_control(folder, cluster))
@@ -81,7 +83,7 @@ async def real_cluster(
 
 async def _join(cluster: RealCluster) -> None:
     await _forget_other_nodes(cluster)
-    await asyncio.gather(*(node.join(cluster.membership) for node in cluster.nodes.values()))
+    await asyncio.gather(*(node.join(cluster.supplies.membership) for node in cluster.nodes.values()))
     await install_dns(cluster.client, replicas=min(2, len(cluster.nodes)))
     await cluster.until_ready()
     if cluster.nodes:

@@ -47,6 +47,7 @@ class NodeKit:
     programs: NodePrograms
     archive: Path  # images that every node has
     addresses: tuple[NodeAddress, ...]
+    shared: Path  # a folder of this machine that every node sees at `settings.SHARED`
     clock: Clock
     entropy: Entropy
 
@@ -206,6 +207,7 @@ class RealNode:
 
     def _boot_spec(self) -> dict[str, object]:
         binds = [[path, path, True] for path in settings.host_files()]
+        binds += [[str(self._kit.shared), settings.SHARED, False]]
         binds += [[str(folder), f"/run/drydock/bin{n}", True] for n, folder in enumerate(self._kit.programs.folders)]
         facts = {_BOOT_ID: f"{self.boot_id}\n", _PRODUCT_ID: f"{self._machine_id()}\n"}
         return {

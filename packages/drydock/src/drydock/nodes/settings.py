@@ -16,6 +16,7 @@ from drydock.nodes.network import NodeAddress
 
 CLUSTER_DOMAIN = "cluster.local"
 DNS_ADDRESS = "10.0.0.10"
+SHARED = "/mnt/shared"
 KUBELET_CONFIG = "/etc/kubernetes/kubelet.yaml"
 KUBELET_KUBECONFIG = "/etc/kubernetes/kubelet.kubeconfig"
 PROXY_CONFIG = "/etc/kubernetes/kube-proxy.yaml"

@@ -163,23 +163,28 @@ def test_a_drain_waits_for_a_query_which_ends_by_itself_and_returns_its_rows(moo
     terms = {"nodeSelectorTerms": [{"matchExpressions": [elsewhere]}]}
     pod["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
     key = f"{query_pool.NAMESPACE}/{query_pool.NAME}"
-    with namespace(mooring, query_pool.NAMESPACE), mooring.operator() as endpoint:
+    with namespace(mooring, query_pool.NAMESPACE):
         mooring.apply(body)
         mooring.until_idle(query_pool.NAME, 2, query_pool.NAMESPACE)
-        client = Mooring.at(endpoint)
-        with client.claim(key, owner="analyst", ttl="5m", wait="60s") as claim:
-            node = node_of(mooring, claim.worker.name)
-            rows = queries.calibrate(claim.worker.address, query_pool.PORT, QUERY_SECONDS)
-            query = Query(claim.worker.address, rows)
-            drain = mooring.kubectl_process(
-                "drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout=200s"
-            )
-            mooring.until(lambda: bool(mooring.get("node", node)["spec"].get("unschedulable")), "cordoned")
-            query.join(240)
-            assert (query.died, query.is_alive()) == ("", False)
-            assert query.answer is not None
-            assert [tuple(row[:3]) for row in query.answer["rows"]] == queries.expected(rows)
-            assert drain.poll() is None, "the drain waits for the session"
+        claiming: Any = {"owner": "analyst", "ttl": "5m", "wait": "60s", "detached": True}
+        with mooring.operator() as endpoint, Mooring.at(endpoint).claim(key, **claiming) as claim:
+            worker, held = claim.worker, claim.detach()
+        node = node_of(mooring, worker.name)
+        rows = queries.calibrate(worker.address, query_pool.PORT, QUERY_SECONDS)
+        query = Query(worker.address, rows)
+        drain = mooring.kubectl_process(
+            "drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout=200s"
+        )
+        mooring.until(lambda: bool(mooring.get("node", node)["spec"].get("unschedulable")), "cordoned")
+        query.join(240)
+        assert (query.died, query.is_alive()) == ("", False)
+        assert query.answer is not None
+        assert [tuple(row[:3]) for row in query.answer["rows"]] == queries.expected(rows)
+        assert drain.poll() is None, "the drain waits for the session"
+        # The drain may have evicted the replica behind the first port-forward.
+        mooring.kubectl("-n", "mooring", "rollout", "status", "deployment/mooring", "--timeout=50s")
+        with mooring.operator() as endpoint, Mooring.at(endpoint).attach(held):
+            pass  # the end of the block releases it
         said, _ = drain.communicate(timeout=220)
         assert drain.returncode == 0, said
         assert "disruption budget" in said and f"node/{node} drained" in said

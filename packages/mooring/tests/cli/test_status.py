@@ -1,13 +1,14 @@
 """`mooring status`: ten lines that fit a terminal, and the same as data."""
 
 import json
+import threading
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from mooring.cli.output import Format
-from mooring.cli.remote.status import compute_status, run_status
+from mooring.cli.remote.status import compute_status, run_status, run_top
 from mooring.client.connection import Connection, Endpoint
 from mooring.client.errors import RemoteError
 
@@ -109,3 +110,19 @@ def test_another_error_of_the_doctor_is_not_hidden(answers):
     answers["/v1/doctor"] = RemoteError(500, "internal", "no", {})
     with pytest.raises(RemoteError):
         run_status(HERE, Format.TABLE)
+
+
+def test_top_prints_all_pools_again_until_it_is_interrupted(answers, capsys, monkeypatch):
+    pauses = []
+
+    def wait(_: threading.Event, seconds: float) -> bool:
+        pauses.append(seconds)
+        if len(pauses) == 2:
+            raise KeyboardInterrupt
+        return False
+
+    monkeypatch.setattr(threading.Event, "wait", wait)
+    with pytest.raises(KeyboardInterrupt):
+        run_top(HERE, 3.0)
+    assert pauses == [3.0, 3.0]
+    assert capsys.readouterr().out.count("runners/linux-19") == 2

@@ -85,8 +85,9 @@ def run_command(*arguments: str, within: float = 60.0, **environment: str) -> Fi
 
 
 def clean_environment() -> dict[str, str]:
-    """This process's environment without what would tell Mooring where to look."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(("MOORING_", "KUBECONFIG"))}
+    """This process's environment without what would tell Mooring where to look, or how wide a terminal is."""
+    hidden = ("MOORING_", "KUBECONFIG", "COLUMNS")
+    return {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
 
 
 class Up:

@@ -6,6 +6,8 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from mooring import __version__
+from mooring.cli.help_groups import GROUPS, OTHER
 from mooring.cli.main import app
 from packages.mooring.tests.acceptance.world import run_command
 
@@ -46,3 +48,14 @@ def test_without_a_command_the_commands_are_shown():
     done = run_command()
     assert done.code == 2
     assert "pools" in done.out + done.err
+
+
+def test_every_command_is_in_one_group_of_the_help():
+    assert sorted(name for names in GROUPS.values() for name in names) == COMMANDS
+    text = run_command("--help").out
+    assert all(f"{title}:" in text for title in GROUPS) and OTHER not in text
+
+
+def test_the_version_is_printed():
+    done = run_command("--version")
+    assert (done.code, done.out) == (0, f"mooring {__version__}\n")

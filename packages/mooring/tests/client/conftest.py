@@ -21,7 +21,8 @@ def dock() -> Iterator[Dock]:
 @pytest.fixture
 def environment(dock: Dock) -> dict[str, str]:
     """Of commands that speak to the dock, without colours."""
-    return {**os.environ, "MOORING_URL": dock.url, "MOORING_TOKEN": TOKEN, "NO_COLOR": "1"}
+    basic = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    return {**basic, "MOORING_URL": dock.url, "MOORING_TOKEN": TOKEN, "NO_COLOR": "1"}
 
 
 @pytest.fixture

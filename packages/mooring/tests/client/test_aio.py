@@ -91,6 +91,30 @@ def test_a_block_that_is_cancelled_from_outside_gives_the_worker_back_and_stays_
     assert dock.open_claims(pool) == 0
 
 
+@pytest.mark.parametrize("dispatch", ["Push", "Poll"])
+def test_cancelled_work_is_released_within_two_seconds(dock, mooring, run, dispatch):
+    pool = dock.pool(dispatch=dispatch)
+
+    async def hold():
+        async with mooring.claim(pool, owner="acme"):
+            await asyncio.sleep(30)
+
+    async def main():
+        command = {"command": ["sleep", "30"]}
+        work = hold() if dispatch == "Push" else mooring.run(pool, owner="acme", payload=command)
+        task = asyncio.create_task(work)
+        while not await in_thread(dock.open_claims, pool):
+            await asyncio.sleep(0.05)
+        started = asyncio.get_running_loop().time()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert asyncio.get_running_loop().time() - started < 2
+
+    run(main())
+    assert dock.open_claims(pool) == 0
+
+
 def test_an_error_in_the_block_is_not_hidden(dock, mooring, run):
     pool = dock.pool()
 

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from mooring import __version__
+from mooring.cli.completion import complete_pools
+from mooring.cli.help_groups import GroupedHelp
 from mooring.cli.output import Format
 
 if TYPE_CHECKING:
@@ -15,17 +18,36 @@ T = TypeVar("T")
 
 app = typer.Typer(
     name="mooring",
+    cls=GroupedHelp,
     help="Keeps worker fleets on Kubernetes in agreement with the cluster.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # the rich help costs more than 100 ms of imports
 )
 
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"mooring {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version, and stop.")
+    ] = False,
+) -> None:
+    """Keeps worker fleets on Kubernetes in agreement with the cluster."""
+
+
 Output = Annotated[Format, typer.Option("-o", "--output", help="table, wide, json, yaml, ndjson or name.")]
 Watch = Annotated[bool, typer.Option("--watch", "-w", help="Print again whenever something changes.")]
 Namespace = Annotated[str, typer.Option("--namespace", "-n", help="Only in this namespace.")]
-Pool = Annotated[str, typer.Option("--pool", "-p", help="Only of this pool (namespace/name, or a name).")]
+Pool = Annotated[
+    str,
+    typer.Option("--pool", "-p", help="Only of this pool (namespace/name, or a name).", autocompletion=complete_pools),
+]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, help="Maximum number of rows.")]
 Reason = Annotated[str, typer.Option("--reason", help="Reason, kept in the audit trail.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would change, and change nothing.")]

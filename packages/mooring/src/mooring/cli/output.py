@@ -1,17 +1,26 @@
 """Data on stdout in the chosen format: table, wide, json, yaml, ndjson or name. Plain text when not on a terminal."""
 
 import json
-import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+
+from mooring.cli.table import Column, Row, print_table, printable
+
+__all__ = [
+    "Column",
+    "Format",
+    "Row",
+    "clear_terminal",
+    "print_line",
+    "printable",
+    "show_change",
+    "show_list",
+    "show_one",
+    "show_table",
+]
 
 API_VERSION = "mooring.dev/v1"
-Row = dict[str, Any]
-
-_TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?Z")  # tables show whole seconds
 
 
 class Format(StrEnum):
@@ -23,16 +32,6 @@ class Format(StrEnum):
     YAML = "yaml"
     NDJSON = "ndjson"
     NAME = "name"
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a table: how to read it from a row, and whether only `wide` shows it."""
-
-    title: str
-    read: Callable[[Row], object]
-    wide: bool = False
-    style: Callable[[Row], str] | None = None
 
 
 def show_list(
@@ -75,35 +74,15 @@ def clear_terminal() -> None:
 
 
 def show_table(rows: Sequence[Row], columns: Sequence[Column], *, wide: bool = False) -> None:
-    """Print rows below their titles: with colours on a terminal, plain text elsewhere."""
-    columns = [column for column in columns if wide or not column.wide]
-    if not sys.stdout.isatty():
-        _print_plain_table(rows, columns)
-        return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    """Print rows below their titles; `wide` shows all columns, whole texts, and times instead of ages."""
+    from hawser.clock import SystemClock
 
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in columns:
-        table.add_column(column.title, overflow="fold")
-    for row in rows:
-        cells = []
-        for column in columns:
-            style = column.style(row) if column.style else ""
-            cells.append(Text(_cell(column.read(row)), style=style))
-        table.add_row(*cells)
-    Console().print(table)
+    print_table(rows, columns, SystemClock().now(), wide=wide)
 
 
 def print_line(text: str) -> None:
     """Print one line of text that others may have written."""
     print(printable(text))
-
-
-def printable(text: str) -> str:
-    """The text on one line, without control characters that would steer the terminal."""
-    return "".join(character if character.isprintable() else "�" for character in text)
 
 
 def _dump(kind: str, content: Row, output: Format) -> None:
@@ -114,18 +93,3 @@ def _dump(kind: str, content: Row, output: Format) -> None:
     import yaml
 
     print(yaml.safe_dump(whole, sort_keys=False), end="")
-
-
-def _print_plain_table(rows: Sequence[Row], columns: Sequence[Column]) -> None:
-    lines = [[column.title for column in columns]]
-    lines += [[_cell(column.read(row)) for column in columns] for row in rows]
-    widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
-    for line in lines:
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
-
-
-def _cell(value: object) -> str:
-    if value is None or value == "":
-        return "-"
-    timestamp = _TIMESTAMP.fullmatch(str(value))
-    return f"{timestamp[1]}Z" if timestamp else printable(str(value))

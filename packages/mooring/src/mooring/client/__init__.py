@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mooring.client.aio import AsyncMooring
+    from mooring.client.aio import AsyncClaim, AsyncMooring
     from mooring.client.errors import (
         ClaimTimeout,
         LeaseLost,
@@ -21,30 +21,46 @@ if TYPE_CHECKING:
         Untrusted,
         WaitRevoked,
     )
-    from mooring.client.sdk import Mooring
+    from mooring.client.records import ClaimedWorker, ClaimView, PoolView, SessionResult, Waiting, WorkerView
+    from mooring.client.sdk import Claim, Mooring
     from mooring.model.errors import InvalidInput
+    from mooring.model.why import Why
 
 __all__ = [
+    "AsyncClaim",
     "AsyncMooring",
+    "Claim",
     "ClaimTimeout",
+    "ClaimView",
+    "ClaimedWorker",
     "InvalidInput",
     "LeaseLost",
     "LimitReached",
     "LossCause",
     "MintFailed",
     "Mooring",
+    "PoolView",
     "RemoteError",
+    "SessionResult",
     "TooMany",
     "Unavailable",
     "Unreachable",
     "Untrusted",
     "WaitRevoked",
+    "Waiting",
+    "Why",
+    "WorkerView",
 ]
 
+_RECORDS = ("ClaimView", "ClaimedWorker", "PoolView", "SessionResult", "Waiting", "WorkerView")
 _MODULES = {
+    "Claim": "mooring.client.sdk",
     "Mooring": "mooring.client.sdk",
+    "AsyncClaim": "mooring.client.aio",
     "AsyncMooring": "mooring.client.aio",
     "InvalidInput": "mooring.model.errors",
+    "Why": "mooring.model.why",
+    **dict.fromkeys(_RECORDS, "mooring.client.records"),
 }
 
 

@@ -12,7 +12,7 @@ from mooring.client.connection import CaFile, Endpoint, StateFolder, find_endpoi
 from mooring.client.durations import Duration, parse_seconds
 from mooring.client.errors import LeaseLost
 from mooring.client.operations import Operations
-from mooring.client.records import SessionResult
+from mooring.client.records import ClaimView, PoolView, SessionResult, WorkerView
 from mooring.client.request import ClaimOptions, OnWait, RunOptions, make_request
 from mooring.client.safe_run import SafeOptions, SafePolicy, SafeRun
 
@@ -76,6 +76,7 @@ class AsyncMooring:
         return made
 
     def _reach(self, endpoint: Endpoint) -> None:
+        self._url = endpoint.url
         self._runtime = AsyncioRuntime(endpoint)
         self._operations = Operations(self._runtime)
 
@@ -142,6 +143,21 @@ class AsyncMooring:
     async def release(self, claim_id: str, epoch: int | None = None, *, reason: str = "") -> None:
         """As `Mooring.release`."""
         await self._operations.release(claim_id, epoch, reason)
+
+    async def pools(self, namespace: str = "") -> list[PoolView]:
+        """Pools with their workers by state, and why they are ready or not."""
+        return await self._operations.pools(namespace)
+
+    async def workers(self, pool: str = "", *, node: str = "", state: str = "") -> list[WorkerView]:
+        """Workers; only those of a pool (`namespace/name`), on a node, or in a state."""
+        return await self._operations.workers(pool, node, state)
+
+    async def claims(self, pool: str = "", *, owner: str = "", limit: int = 100) -> list[ClaimView]:
+        """Open claims, newest first; only those of a pool or an owner."""
+        return await self._operations.claims(pool, owner, limit)
+
+    def __repr__(self) -> str:
+        return f"<AsyncMooring at {self._url}>"
 
     async def __aenter__(self) -> Self:
         return self

@@ -46,6 +46,13 @@ class HeldClaim:
         self._watching: BackgroundWork[None] | None = None
         self._committed = False
 
+    def __repr__(self) -> str:
+        kind = type(self).__name__
+        if self._hold is None:
+            return f"<{kind}, not open>"
+        state = "lost" if self._lost is not None else "over" if self._hold.over.is_set() else "held"
+        return f"<{kind} {self.id} on {self.worker.name} at {self.worker.address}, {state}>"
+
     @property
     def id(self) -> str:
         return self._held.claim.id

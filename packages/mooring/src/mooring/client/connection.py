@@ -5,7 +5,7 @@ import json
 import os
 import ssl
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -26,7 +26,7 @@ class Endpoint:
     """The address of Mooring, the bearer token for it, and the CA certificates by which it is known."""
 
     url: str
-    token: str
+    token: str = field(repr=False)
     ca: str = ""  # a file, or PEM; empty: those of the system
     token_file: Path | None = None  # read for every request: projected tokens are replaced while a program runs
 
@@ -64,9 +64,9 @@ def find_endpoint(url: str = "", token: str = "", state: StateFolder = None, ca:
     In a pod, without any of these, the address is that of the Service that `mooring install` creates, and the token is
     the one that is projected for the audience `mooring`.
     """
-    for field, value in (("url", url), ("token", token)):
+    for name, value in (("url", url), ("token", token)):
         if not isinstance(value, str):
-            raise InvalidInput(field, "..." if field == "token" else value, "text")
+            raise InvalidInput(name, "..." if name == "token" else value, "text")
     if not isinstance(state, str | os.PathLike | None):
         raise InvalidInput("state", state, "the path of a folder")
     if not isinstance(ca, str | os.PathLike | None):

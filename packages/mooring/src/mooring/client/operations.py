@@ -6,7 +6,17 @@ from mooring.client.acquisition import LOOK_SECONDS, Acquisition
 from mooring.client.claims_api import CLOSE_SECONDS, find_claim, find_result, get_claim, release, renew, withdraw
 from mooring.client.errors import RemoteError, Unavailable
 from mooring.client.loss import classify_loss, is_final
-from mooring.client.records import ClaimView, SessionResult, read_dispatch
+from mooring.client.records import (
+    OPEN_STATES,
+    ClaimView,
+    PoolView,
+    SessionResult,
+    WorkerView,
+    read_claims,
+    read_dispatch,
+    read_pools,
+    read_workers,
+)
 from mooring.client.renewal import RenewalSchedule
 from mooring.client.request import ClaimRequest, OnWait
 from mooring.client.retry import Retry
@@ -54,6 +64,20 @@ class Operations:
     async def release(self, claim_id: str, epoch: int | None, reason: str = "") -> None:
         """Release a claim, without a handle on it."""
         await release(self._runtime, claim_id, epoch, CLOSE_SECONDS, reason)
+
+    async def pools(self, namespace: str) -> list[PoolView]:
+        """Pools that the caller may see."""
+        return read_pools(await self._runtime.request("GET", "/v1/pools", {"namespace": namespace}))
+
+    async def workers(self, pool: str, node: str, state: str) -> list[WorkerView]:
+        """Workers that the caller may see."""
+        query = {"pool": pool, "node": node, "state": state}
+        return read_workers(await self._runtime.request("GET", "/v1/workers", query))
+
+    async def claims(self, pool: str, owner: str, limit: int) -> list[ClaimView]:
+        """Open claims that the caller may see, newest first."""
+        query = {"pool": pool, "owner": owner, "state": ",".join(OPEN_STATES), "limit": str(limit)}
+        return read_claims(await self._runtime.request("GET", "/v1/claims", query))
 
     async def _require_polling(self, request: ClaimRequest) -> None:
         """Workers of other pools never fetch the payload: the session would hold one until its timeout."""

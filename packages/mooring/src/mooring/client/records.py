@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -53,7 +53,7 @@ class ClaimView:
     owner: str
     ttl_seconds: int
     worker: ClaimedWorker | None
-    payload: dict[str, Any] | None
+    payload: dict[str, Any] | None = field(repr=False)  # may hold credentials
     position: int | None
     reason: str
     cause: str | None
@@ -65,6 +65,48 @@ class ClaimView:
     def open(self) -> bool:
         """Whether it holds a worker or waits for one."""
         return self.state in OPEN_STATES
+
+
+@dataclass(frozen=True, slots=True)
+class PoolView:
+    """A pool as the server reports it: its limits, its workers by state, and why it is ready or not."""
+
+    namespace: str
+    name: str
+    warm: int
+    max: int
+    idle: int
+    busy: int
+    starting: int
+    draining: int
+    lost: int
+    queued: int
+    why: Why | None = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerView:
+    """A worker as the server reports it."""
+
+    namespace: str
+    name: str
+    uid: str = field(repr=False)
+    pool: str
+    node: str
+    state: str
+    reason: str
+    owner: str
+    address: str
+
+
+def read_pools(body: object) -> list[PoolView]:
+    """A list of pools."""
+    return _read("a list of pools", lambda listed: [_pool(item) for item in listed["items"]], body)
+
+
+def read_workers(body: object) -> list[WorkerView]:
+    """A list of workers."""
+    return _read("a list of workers", lambda listed: [_worker(item) for item in listed["items"]], body)
 
 
 def read_claim(body: object) -> ClaimView:
@@ -96,6 +138,18 @@ def read_result(body: object) -> SessionResult:
 def read_dispatch(body: object) -> str:
     """How the workers of a pool get their sessions: `Push` or `Poll`."""
     return _read("a pool", lambda pool: str(pool["spec"]["dispatch"]), body)
+
+
+def _pool(body: Any) -> PoolView:
+    status = body["status"]
+    counts = {state: int(status.get(state, 0)) for state in ("idle", "busy", "starting", "draining", "lost", "queued")}
+    spec, why = body["spec"], read_why(body.get("why"))
+    return PoolView(body["namespace"], body["name"], spec["warm"], spec["max"], **counts, why=why)
+
+
+def _worker(body: Any) -> WorkerView:
+    texts = {name: str(body.get(name) or "") for name in ("pool", "node", "reason", "owner", "address")}
+    return WorkerView(body["namespace"], body["name"], body["uid"], state=body["state"], **texts)
 
 
 def _claim(body: Any) -> ClaimView:

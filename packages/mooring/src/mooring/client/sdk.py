@@ -10,7 +10,7 @@ from mooring.client.connection import CaFile, Endpoint, StateFolder, find_endpoi
 from mooring.client.durations import Duration, parse_seconds
 from mooring.client.errors import LeaseLost
 from mooring.client.operations import Operations
-from mooring.client.records import SessionResult
+from mooring.client.records import ClaimView, PoolView, SessionResult, WorkerView
 from mooring.client.request import ClaimOptions, OnWait, RunOptions, make_request
 from mooring.client.safe_run import SafeOptions, SafePolicy, SafeRun
 
@@ -51,6 +51,7 @@ class Mooring:
         return made
 
     def _reach(self, endpoint: Endpoint) -> None:
+        self._url = endpoint.url
         self._runtime = BlockingRuntime(endpoint)
         self._operations = Operations(self._runtime)
 
@@ -136,6 +137,21 @@ class Mooring:
         """Release a claim. With `epoch`, only while the claim has that epoch. Without, it is taken from its holder:
         that is audited, and the holder gets the reason."""
         complete(self._operations.release(claim_id, epoch, reason))
+
+    def pools(self, namespace: str = "") -> list[PoolView]:
+        """Pools with their workers by state, and why they are ready or not."""
+        return complete(self._operations.pools(namespace))
+
+    def workers(self, pool: str = "", *, node: str = "", state: str = "") -> list[WorkerView]:
+        """Workers; only those of a pool (`namespace/name`), on a node, or in a state."""
+        return complete(self._operations.workers(pool, node, state))
+
+    def claims(self, pool: str = "", *, owner: str = "", limit: int = 100) -> list[ClaimView]:
+        """Open claims, newest first; only those of a pool or an owner."""
+        return complete(self._operations.claims(pool, owner, limit))
+
+    def __repr__(self) -> str:
+        return f"<Mooring at {self._url}>"
 
     def __enter__(self) -> Self:
         return self

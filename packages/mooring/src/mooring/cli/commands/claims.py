@@ -19,6 +19,7 @@ from mooring.cli.application import (
     call_remote,
     run_list,
 )
+from mooring.cli.completion import complete_claims, complete_pools
 from mooring.cli.output import Format
 
 OPEN_CLAIMS = "queued,claimed,running"
@@ -46,7 +47,7 @@ def claims(
 
 @app.command()
 def claim(
-    pool: Annotated[str, typer.Argument(help="Pool of the worker (namespace/name).")],
+    pool: Annotated[str, typer.Argument(help="Pool of the worker (namespace/name).", autocompletion=complete_pools)],
     command: Annotated[list[str], typer.Argument(help="Command to run while the claim is held.", metavar="-- CMD...")],
     owner: Annotated[
         str, typer.Option("--owner", help="Owner of the claim; counts against the pool's limit. Default: the caller.")
@@ -71,7 +72,7 @@ def claim(
 
 @app.command()
 def release(
-    claim_id: Annotated[str, typer.Argument(help="Id of the claim.", metavar="ID")],
+    claim_id: Annotated[str, typer.Argument(help="Id of the claim.", metavar="ID", autocompletion=complete_claims)],
     reason: Annotated[str, typer.Option("--reason", help="Reason for the holder and the audit trail.")] = "",
     dry_run: DryRun = False,
     yes: Yes = False,

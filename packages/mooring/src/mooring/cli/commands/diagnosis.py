@@ -1,11 +1,33 @@
-"""Commands for diagnosis: the doctor, and the explanation of one pod."""
+"""Commands for diagnosis: the status, the doctor, and explanations."""
 
 from typing import Annotated
 
 import typer
 
 from mooring.cli.application import Output, State, Token, Url, app, call_remote
+from mooring.cli.completion import complete_explained
 from mooring.cli.output import Format
+
+
+@app.command()
+def status(output: Output = Format.TABLE, url: Url = "", token: Token = "", state: State = None) -> None:
+    """Print health, pools, queue and the worst problem on about ten lines; exit code 1 when a check fails."""
+    from mooring.cli.remote.status import run_status
+
+    raise typer.Exit(call_remote(lambda endpoint: run_status(endpoint, output), url, token, state))
+
+
+@app.command()
+def top(
+    interval: Annotated[float, typer.Option("--interval", min=0.5, help="Seconds between two looks.")] = 2.0,
+    url: Url = "",
+    token: Token = "",
+    state: State = None,
+) -> None:
+    """Print the status with all pools again and again, until Ctrl-C."""
+    from mooring.cli.remote.status import run_top
+
+    call_remote(lambda endpoint: run_top(endpoint, interval), url, token, state)
 
 
 @app.command()
@@ -25,14 +47,24 @@ def doctor(
 
 @app.command()
 def explain(
-    pod: Annotated[str, typer.Argument(help="pod/NAME, or pod/NAMESPACE/NAME.", metavar="pod/NAME")],
-    namespace: Annotated[str, typer.Option("--namespace", "-n", help="Namespace of the pod.")] = "default",
+    target: Annotated[
+        str,
+        typer.Argument(
+            help="pod, pool, worker, node, claim or service, and its name: pool/NAMESPACE/NAME, or pool/NAME.",
+            metavar="KIND/NAME",
+            autocompletion=complete_explained,
+        ),
+    ],
+    namespace: Annotated[
+        str, typer.Option("--namespace", "-n", help="Namespace of the object; of a pod, default: default.")
+    ] = "",
     output: Output = Format.TABLE,
     url: Url = "",
     token: Token = "",
     state: State = None,
 ) -> None:
-    """Explain why a pod runs or does not, for each node, and the smallest change that helps."""
-    from mooring.cli.remote.diagnosis import run_explain
+    """Explain the state of an object and what helps; of a pod or worker also for each node why it fits or not."""
+    from mooring.cli.remote.explanation import ExplainCommand, run_explain
 
-    call_remote(lambda endpoint: run_explain(endpoint, pod, namespace, output), url, token, state)
+    asked = ExplainCommand(target, namespace)
+    call_remote(lambda endpoint: run_explain(asked, endpoint, output), url, token, state)

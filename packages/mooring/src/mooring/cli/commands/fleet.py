@@ -19,6 +19,7 @@ from mooring.cli.application import (
     call_remote,
     run_list,
 )
+from mooring.cli.completion import complete_nodes, complete_pools, complete_workers
 from mooring.cli.output import Format
 
 
@@ -39,7 +40,7 @@ def pools(
 def workers(
     namespace: Namespace = "",
     pool: Pool = "",
-    node: Annotated[str, typer.Option("--node", help="Only on this node.")] = "",
+    node: Annotated[str, typer.Option("--node", help="Only on this node.", autocompletion=complete_nodes)] = "",
     only: Annotated[str, typer.Option("--only", help="Only in this state.")] = "",
     output: Output = Format.TABLE,
     watch: Watch = False,
@@ -62,7 +63,12 @@ def nodes(
 
 @app.command()
 def retire(
-    worker: Annotated[str, typer.Argument(help="Worker (namespace/name, or a unique name).", metavar="WORKER")],
+    worker: Annotated[
+        str,
+        typer.Argument(
+            help="Worker (namespace/name, or a unique name).", metavar="WORKER", autocompletion=complete_workers
+        ),
+    ],
     reason: Reason = "",
     force: Annotated[bool, typer.Option("--force", help="Revoke the claims that hold the worker first.")] = False,
     dry_run: DryRun = False,
@@ -82,7 +88,12 @@ def retire(
 
 @app.command()
 def adopt(
-    pool: Annotated[str, typer.Option("--pool", help="Pool (namespace/name, or a unique name).", metavar="NS/NAME")],
+    pool: Annotated[
+        str,
+        typer.Option(
+            "--pool", help="Pool (namespace/name, or a unique name).", metavar="NS/NAME", autocompletion=complete_pools
+        ),
+    ],
     selector: Annotated[str, typer.Option("--selector", "-l", help="Label selector of the pods, such as app=runner.")],
     idle: Annotated[bool, typer.Option("--idle", help="State that the pods run no session; audited.")] = False,
     reason: Reason = "",
@@ -103,7 +114,7 @@ def adopt(
 
 @app.command("drain-check")
 def drain_check(
-    node: Annotated[str, typer.Argument(help="Name of the node.")],
+    node: Annotated[str, typer.Argument(help="Name of the node.", autocompletion=complete_nodes)],
     output: Output = Format.TABLE,
     url: Url = "",
     token: Token = "",

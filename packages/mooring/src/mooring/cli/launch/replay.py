@@ -21,11 +21,11 @@ KUBERNETES = "kubernetes"
 FORMATS = (Format.TABLE, Format.JSON)
 _LIST = (
     Column("NAME", lambda row: row["name"]),
-    Column("TITLE", lambda row: row["title"]),
-    Column("PROTECTED BY", lambda row: ", ".join(row["protections"])),
+    Column("TITLE", lambda row: row["title"], text=True),
+    Column("PROTECTED BY", lambda row: ", ".join(row["protections"]), text=True),
 )
 _FIGURES = (
-    Column("FIGURE", lambda row: row["figure"]),
+    Column("FIGURE", lambda row: row["figure"], text=True),
     Column("WITHOUT", lambda row: row["without"]),
     Column("WITH", lambda row: row["protected"]),
 )

@@ -7,20 +7,20 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FrameType
 from urllib.parse import quote
 
 from mooring.cli.output import printable
+from mooring.cli.remote.wait_reports import WaitReports
 from mooring.client.connection import Connection, Endpoint
 from mooring.client.errors import RemoteError
-from mooring.client.records import Waiting, read_dispatch
+from mooring.client.records import read_dispatch
 from mooring.client.sdk import Claim, Mooring
 from mooring.model.errors import InvalidInput
 
 STOP_SECONDS = 10.0
-REPEAT_SECONDS = 30.0
 _CHECK_SECONDS = 0.25
 _NOT_RUNNABLE, _NOT_FOUND = 126, 127  # as in shells
 _FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -42,8 +42,18 @@ class ClaimCommand:
 
 def run_claim(asked: ClaimCommand, endpoint: Endpoint) -> int:
     """Returns the exit code of the command. A lost claim ends the command and raises `LeaseLost`."""
-    _refuse_polling(asked.pool, Connection(endpoint))
-    signals = _Signals()
+    if find_dispatch(asked.pool, Connection(endpoint)) == "Poll":
+        # Such workers run what the payload says and end the claim themselves: nothing would be held here.
+        rule = (
+            "a pool with 'dispatch: Push'; workers of this one fetch their sessions: 'mooring run', or run() of the SDK"
+        )
+        raise InvalidInput("pool", asked.pool, rule)
+    return hold_and_run(asked, endpoint, lambda _: asked.command)
+
+
+def hold_and_run(asked: ClaimCommand, endpoint: Endpoint, find_words: Callable[[Claim], tuple[str, ...]]) -> int:
+    """Hold a worker while the words that belong to it run here as a command; returns its exit code."""
+    signals, reports = _Signals(), WaitReports()
     claim = Mooring.at(endpoint).claim(
         asked.pool,
         owner=asked.owner,
@@ -52,12 +62,16 @@ def run_claim(asked: ClaimCommand, endpoint: Endpoint) -> int:
         key=asked.key,
         priority=asked.priority,
         detached=asked.detached,
-        on_wait=_WaitReports(),
+        on_wait=reports,
     )
-    with signals, claim:
+    with signals, contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(claim)
+        finally:
+            reports.end()
         _print(f"claim/{claim.id}: worker {claim.worker.name} at {claim.worker.address}")
         try:
-            child = _start(asked.command, claim)
+            child = _start(find_words(claim), claim)
         except FileNotFoundError as error:
             _print(f"{error.filename}: {error.strerror}")
             return _NOT_FOUND
@@ -69,16 +83,13 @@ def run_claim(asked: ClaimCommand, endpoint: Endpoint) -> int:
             return _await_end(child, claim)
 
 
-def _refuse_polling(pool: str, connection: Connection) -> None:
-    """Workers that poll run what the claim's payload says, and end the claim themselves: nothing would be held here."""
+def find_dispatch(pool: str, connection: Connection) -> str:
+    """How workers of the pool get their sessions; empty if that cannot be read: the claim itself gives the reason."""
     namespace, _, name = pool.partition("/")
     try:
-        found = connection.get(f"/v1/pools/{quote(namespace, safe='')}/{quote(name, safe='')}", {})
+        return read_dispatch(connection.get(f"/v1/pools/{quote(namespace, safe='')}/{quote(name, safe='')}", {}))
     except RemoteError:
-        return  # the claim itself is refused or waits, with the reason
-    if read_dispatch(found) == "Poll":
-        rule = "a pool with 'dispatch: Push'; workers of this one fetch their sessions: use run() of the SDK"
-        raise InvalidInput("pool", pool, rule)
+        return ""
 
 
 class _Signals:
@@ -159,23 +170,6 @@ def _in_foreground(child: subprocess.Popen[bytes]) -> Iterator[None]:
         with contextlib.suppress(OSError):
             os.tcsetpgrp(terminal, ours)
         signal.signal(signal.SIGTTOU, before)
-
-
-class _WaitReports:
-    """Prints what changed while a claim waits, and every half a minute that nothing did."""
-
-    def __init__(self) -> None:
-        self._shown = ""
-        self._shown_at = 0.0
-
-    def __call__(self, waiting: Waiting) -> None:
-        blockers = f" ({'; '.join(waiting.why.blockers)})" if waiting.why.blockers else ""
-        text = f"{waiting.why.message}{blockers}"
-        waited = waiting.waited_seconds
-        if text == self._shown and waited - self._shown_at < REPEAT_SECONDS:
-            return
-        _print(f"{waiting.why.message}, for {waited:.0f} s{blockers if text != self._shown else ''}")
-        self._shown, self._shown_at = text, waited
 
 
 def _print(message: str) -> None:

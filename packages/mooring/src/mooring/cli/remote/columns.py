@@ -1,7 +1,7 @@
 """Columns that several listings share, and values that need more than one field of a row."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from hawser.clock import SystemClock
 from mooring.cli.output import Column, Row
@@ -37,24 +37,34 @@ _STATE_STYLES = {
 }
 
 
-def field_column(title: str, key: str, *, wide: bool = False, styled: bool = False) -> Column:
+class Narrowing(TypedDict, total=False):
+    """What a column gives up where the terminal is narrow; see `Column`."""
+
+    text: bool
+    optional: bool
+    beginning: int
+
+
+def field_column(
+    title: str, key: str, *, wide: bool = False, styled: bool = False, **narrowing: Unpack[Narrowing]
+) -> Column:
     """A field of the row; `styled` when it is a state."""
     style = (lambda row: _STATE_STYLES.get(str(row.get(key)), "")) if styled else None
-    return Column(title, lambda row: row.get(key), wide, style)
+    return Column(title, lambda row: row.get(key), wide, style, **narrowing)
 
 
-def why_column(title: str, key: str, *, wide: bool = False) -> Column:
+def why_column(title: str, key: str, *, wide: bool = False, text: bool = False) -> Column:
     """A field of the row's why."""
-    return Column(title, lambda row: (row.get("why") or {}).get(key), wide)
+    return Column(title, lambda row: (row.get("why") or {}).get(key), wide, text=text)
 
 
 BLOCKERS = Column("BLOCKERS", lambda row: "; ".join((row.get("why") or {}).get("blockers") or ()), wide=True)
 FIX = why_column("FIX", "fix", wide=True)
 
 
-def status_column(title: str, key: str) -> Column:
+def status_column(title: str, key: str, *, optional: bool = False) -> Column:
     """A count in the row's status."""
-    return Column(title, lambda row: row["status"].get(key, 0))
+    return Column(title, lambda row: row["status"].get(key, 0), optional=optional)
 
 
 def phase_column(unset: str = "") -> Column:
@@ -100,6 +110,14 @@ def progress_bar(share: float, width: int = 10) -> str:
     """A bar of `width` characters."""
     full = round(max(0.0, min(share, 1.0)) * width)
     return "█" * full + "░" * (width - full)
+
+
+def capacity_bar(busy: int, workers: int, most: int, width: int = 10) -> str:
+    """Busy workers, all other workers, and the room up to the maximum; a single busy worker is visible too."""
+    scale = width / max(most, workers, 1)
+    full = max(round(busy * scale), bool(busy))
+    present = max(round(workers * scale), full, bool(workers))
+    return "█" * full + "▒" * (present - full) + "░" * (width - present)
 
 
 def warm_share(row: Row) -> float:

@@ -37,8 +37,13 @@ def run_doctor(endpoint: Endpoint, output: Format, *, everything: bool) -> int:
 
 
 def _print_checks(checkup: Row, shown: Sequence[Row], output: Format) -> None:
-    if shown:
-        show_list("CheckList", shown, _CHECKS, output, lambda row: str(row["id"]))
+    if output is Format.WIDE and shown:
+        show_table(shown, _CHECKS, wide=True)
+    else:
+        for check in shown:
+            _line(f"{check['status']:7}  {check['id']}: {check['message']}")
+            if check["fix"]:
+                _line(f"{'':7}  fix: {check['fix']}")
     checks = checkup["checks"]
     counts = {status: sum(check["status"] == status for check in checks) for status in _MARKS}
     summary = ", ".join(f"{count} {status}" for status, count in counts.items())
@@ -93,11 +98,11 @@ def _line(text: str) -> None:
 
 _GROUPS = (
     Column("NODES", lambda row: row["nodes"]),
-    Column("KEPT OFF BECAUSE", lambda row: row["reason"]),
+    Column("KEPT OFF BECAUSE", lambda row: row["reason"], text=True),
     Column("SUCH AS", lambda row: ", ".join(row["examples"][:3])),
 )
 _VERDICTS = (
     Column("NODE", lambda row: row["node"]),
     Column("VERDICT", lambda row: "fits" if not row["reasons"] else "no"),
-    Column("BECAUSE", lambda row: "; ".join(row["reasons"])),
+    Column("BECAUSE", lambda row: "; ".join(row["reasons"]), text=True),
 )

@@ -9,13 +9,13 @@ from mooring.client.connection import Connection, Endpoint
 
 _STYLES = {"waits": "yellow", "finishes": "green", "rebound": "magenta", "lost": "bold red"}
 _COLUMNS = (
-    Column("CLAIM", lambda row: row["claim"]),
+    Column("CLAIM", lambda row: row["claim"], beginning=8),
     Column("OWNER", lambda row: row["owner"]),
     Column("WORKER", lambda row: row["worker"]),
     Column("RUNNING", lambda row: f"{row['runningSeconds']} s"),
     Column("PROTECTED UNTIL", lambda row: row["protectedUntil"]),
     Column("WOULD BE", lambda row: row["wouldBe"], style=lambda row: _STYLES.get(row["wouldBe"], "")),
-    Column("BECAUSE", lambda row: row["because"]),
+    Column("BECAUSE", lambda row: row["because"], text=True),
     Column("POOL", lambda row: row["pool"], wide=True),
     Column("RETRYABLE", lambda row: "yes" if row["retryable"] else "no", wide=True),
 )

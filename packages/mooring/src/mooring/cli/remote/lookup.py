@@ -47,7 +47,7 @@ def find_one(connection: Connection, lookup: Lookup) -> Row:
     """The object; raises `NotFound` or, when several have that name, `InvalidInput`."""
     name, namespace, noun = lookup.name, lookup.namespace, lookup.listing.noun
     rows: list[Row] = connection.get(lookup.listing.path)["items"]
-    keys = {f"{row['namespace']}/{row['name']}": row for row in rows if namespace in ("", row["namespace"])}
+    keys = {_key(row): row for row in rows if namespace in ("", row.get("namespace", namespace))}
     found = {key: row for key, row in keys.items() if name in _names(row)}
     if len(found) == 1:
         return next(iter(found.values()))
@@ -57,9 +57,13 @@ def find_one(connection: Connection, lookup: Lookup) -> Row:
     raise NotFound(f"there is no {noun} {name!r}{where}", fix=suggest(name, keys, f"{noun}s{where}"))
 
 
+def _key(row: Row) -> str:
+    return f"{row['namespace']}/{row['name']}" if "namespace" in row else str(row["name"])
+
+
 def _names(row: Row) -> set[str]:
     short = {row["name"], row.get("key") or row["name"]}
-    return short | {f"{row['namespace']}/{name}" for name in short}
+    return short | {f"{row['namespace']}/{name}" for name in short if "namespace" in row}
 
 
 def _show(listing: Listing, found: Row, output: Format, print_text: PrintText) -> None:

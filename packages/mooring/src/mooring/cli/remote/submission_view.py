@@ -112,7 +112,7 @@ def _print_steps(steps: Sequence[Row]) -> None:
         Column("PHASE", lambda step: step.get("phase", "Waiting")),
         Column("ATTEMPTS", lambda step: step.get("attempts", 0)),
         Column("JOB", lambda step: step.get("job")),
-        Column("WHY", lambda step: step.get("why")),
+        Column("WHY", lambda step: step.get("why"), text=True),
     ]
     show_table(shown[:MOST_STEPS], columns)
     if len(shown) < len(steps) or len(shown) > MOST_STEPS:

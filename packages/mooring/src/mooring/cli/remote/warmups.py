@@ -20,7 +20,7 @@ _SHARDS = (
     Column("STATE", lambda row: row["state"]),
     Column("PROGRESS", lambda row: progress_bar(row["progress"])),
     Column("WARM", lambda row: row["warm"]),
-    Column("WHY", lambda row: row["why"]),
+    Column("WHY", lambda row: row["why"], text=True),
     Column("JOB", lambda row: row["job"], wide=True),
     Column("RESTARTS", lambda row: row["restarts"], wide=True),
     Column("NODE UID", lambda row: row["nodeUID"], wide=True),

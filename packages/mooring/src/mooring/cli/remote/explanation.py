@@ -1,0 +1,102 @@
+"""`mooring explain KIND/NAME` for pools, workers, nodes, claims and services: the why of the object, in lines."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from hawser.clock import SystemClock
+from mooring.cli.output import Format, Row, print_line, show_one
+from mooring.cli.remote.columns import describe_node
+from mooring.cli.remote.diagnosis import run_explain as explain_pod
+from mooring.cli.remote.listing import Listing
+from mooring.cli.remote.listings import NODES, POOLS, SERVICES, WORKERS
+from mooring.cli.remote.lookup import Lookup, find_one
+from mooring.client.claims_api import claim_path
+from mooring.client.connection import Connection, Endpoint
+from mooring.model.errors import InvalidInput
+from mooring.model.time_format import describe_span
+
+KINDS = ("pod", "pool", "worker", "node", "claim", "service")
+_SHORT = {"po": "pod", "wp": "pool", "no": "node", "svc": "service", "msvc": "service"}
+_LISTINGS: dict[str, Listing] = {"pool": POOLS, "node": NODES, "service": SERVICES, "worker": WORKERS}
+_WELL = ("idle", "claimed", "busy")
+_DEFAULT_NAMESPACE = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainCommand:
+    """The arguments of `explain`."""
+
+    target: str
+    namespace: str
+
+
+def run_explain(asked: ExplainCommand, endpoint: Endpoint, output: Format) -> None:
+    """Print why the object is in its state, since when, what blocks it, and the fix."""
+    kind, _, name = asked.target.partition("/")
+    kind = _SHORT.get(kind, kind.removesuffix("s"))
+    if kind not in KINDS or not name:
+        raise InvalidInput("target", asked.target, f"KIND/NAME with one of the kinds {', '.join(KINDS)}")
+    connection = Connection(endpoint)
+    if kind == "pod":
+        explain_pod(endpoint, f"pod/{name}", asked.namespace or _DEFAULT_NAMESPACE, output)
+        return
+    if kind == "claim":
+        found: Row = connection.get(claim_path(name))
+    else:
+        found = find_one(connection, Lookup(_LISTINGS[kind], name, asked.namespace))
+    if kind == "worker":
+        explain_pod(endpoint, f"pod/{found['namespace']}/{found['name']}", "", output)
+        return
+    workers = _find_workers(connection, kind, found)
+    shown = f"claim/{found['id']}" if kind == "claim" else _LISTINGS[kind].name.format(**found)
+    report = {"object": shown, "state": _state(kind, found), "why": found["why"], "workers": workers}
+    show_one("WhyReport", report, output, shown, lambda: _print(report))
+
+
+def _find_workers(connection: Connection, kind: str, found: Row) -> dict[str, int]:
+    """Why workers of a pool or on a node do not serve: each reason once, with the number of workers."""
+    if kind not in ("pool", "node"):
+        return {}
+    query = {"pool": f"{found['namespace']}/{found['name']}"} if kind == "pool" else {"node": found["name"]}
+    rows = connection.get("/v1/workers", query)["items"]
+    reasons = (f"{row['state']}: {row['reason']}" for row in rows if row["state"] not in _WELL)
+    return dict(Counter(reasons).most_common())
+
+
+def _state(kind: str, found: Row) -> str:
+    match kind:
+        case "claim":
+            return str(found["state"])
+        case "node":
+            return describe_node(found)
+        case "service":
+            return str(found["status"]["phase"])
+        case _:
+            counts = ((state, found["status"].get(state, 0)) for state in (*_WELL, "starting", "draining", "lost"))
+            return ", ".join(f"{count} {state}" for state, count in counts if count) or "no workers"
+
+
+def _print(report: Row) -> None:
+    for line in _lines(report):
+        print_line(line)
+
+
+def _lines(report: Row) -> Iterator[str]:
+    why = report["why"] or {}
+    yield f"{report['object']}: {report['state']}"
+    if why.get("message"):
+        yield f"  {why['message']}{_since(why.get('since'))}"
+    for blocker in why.get("blockers") or ():
+        yield f"  blocked by: {blocker}"
+    for reason, count in report["workers"].items():
+        yield f"  {count} worker{'' if count == 1 else 's'} {reason}"
+    if why.get("fix"):
+        yield f"  fix: {why['fix']}"
+
+
+def _since(text: str | None) -> str:
+    if not text:
+        return ""
+    return f" (for {describe_span((SystemClock().now() - datetime.fromisoformat(text)).total_seconds())})"

@@ -1,0 +1,167 @@
+"""`mooring status`: the state of the whole fleet on about ten lines, and the command to run next."""
+
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import NoReturn
+
+from hawser.clock import SystemClock
+from mooring import __version__
+from mooring.cli.failures import FAILED, OK
+from mooring.cli.output import Format, Row, clear_terminal, print_line, show_one
+from mooring.cli.remote.columns import capacity_bar, find_condition
+from mooring.client.connection import Connection, Endpoint
+from mooring.client.errors import RemoteError
+from mooring.model.time_format import describe_span
+
+POOLS_SHOWN = 4
+_WIDTH = 79
+_HEALTH = ("fail", "warn", "ok")
+_WORDS = {"fail": "broken", "warn": "degraded", "ok": "healthy", "unknown": "unknown"}
+_COUNTS = ("idle", "busy", "starting", "draining", "lost")
+
+
+def run_status(endpoint: Endpoint, output: Format) -> int:
+    """Print the status; returns the exit code, which is 1 while a check of the doctor fails."""
+    found = _read_status(endpoint)
+    show_one("Status", found, output, found["health"], lambda: _print_status(found, wide=output is Format.WIDE))
+    return FAILED if found["health"] == _WORDS["fail"] else OK
+
+
+def run_top(endpoint: Endpoint, interval_seconds: float) -> NoReturn:
+    """Print the status and all pools again and again, until it is interrupted."""
+    pause = threading.Event()
+    while True:
+        found = _read_status(endpoint)
+        clear_terminal()
+        _print_status(found, wide=True)
+        sys.stdout.flush()
+        pause.wait(interval_seconds)
+
+
+def _read_status(endpoint: Endpoint) -> Row:
+    connection = Connection(endpoint)
+    pools = connection.get("/v1/pools")["items"]
+    queued = connection.get("/v1/claims", {"state": "queued", "limit": "1000"})
+    status = compute_status(_read_checks(connection), pools, queued, SystemClock().now())
+    return {"url": endpoint.url, "version": __version__, **status}
+
+
+def _read_checks(connection: Connection) -> Sequence[Row] | None:
+    """The checks of the doctor; None for a caller who may not read them."""
+    try:
+        checks: Sequence[Row] = connection.get("/v1/doctor")["checks"]
+    except RemoteError as error:
+        if error.status != 403:
+            raise
+        return None
+    return checks
+
+
+def compute_status(checks: Sequence[Row] | None, pools: Sequence[Row], queued: Row, now: datetime) -> Row:
+    """Health, pools with the sickest first, the queue, the worst problem, and the command that shows more of it."""
+    counts = None if checks is None else {word: _count(checks, word) for word in (*_HEALTH, "unknown")}
+    worst = None if counts is None else next((word for word in _HEALTH if counts[word]), "unknown")
+    shown = sorted((_read_pool(pool) for pool in pools), key=lambda pool: (pool["ready"] != "False", pool["idle"] > 0))
+    problem = _find_problem(checks or (), shown)
+    waits = [claim["createdAt"] for claim in queued["items"]]
+    oldest = min(waits, default=None)
+    return {
+        "health": _WORDS[worst or "unknown"],
+        "checks": counts,
+        "pools": shown,
+        "queue": {
+            "claims": queued["total"],
+            "oldest": oldest,
+            "longestSeconds": 0 if oldest is None else round((now - datetime.fromisoformat(oldest)).total_seconds()),
+        },
+        "problem": problem,
+        "next": _next_command(problem, pools, queued["total"]),
+    }
+
+
+def _count(checks: Sequence[Row], status: str) -> int:
+    return sum(check["status"] == status for check in checks)
+
+
+def _read_pool(pool: Row) -> Row:
+    status = pool["status"]
+    return {
+        "namespace": pool["namespace"],
+        "name": pool["name"],
+        "max": pool["spec"]["max"],
+        **{count: status.get(count, 0) for count in (*_COUNTS, "queued")},
+        "ready": find_condition(pool, "Ready").get("status", "Unknown"),
+        "why": pool["why"],
+    }
+
+
+def _find_problem(checks: Sequence[Row], pools: Sequence[Row]) -> Row | None:
+    """The first failing check, else the first warning, else a pool that is not ready."""
+    for status in ("fail", "warn"):
+        for check in checks:
+            if check["status"] == status:
+                return {"status": status, **{key: check[key] for key in ("id", "message", "fix")}}
+    for pool in pools:
+        if pool["ready"] == "False":
+            why = pool["why"] or {}
+            found = f"pool/{pool['namespace']}/{pool['name']}"
+            return {"status": "warn", "id": found, "message": why.get("message", ""), "fix": why.get("fix", "")}
+    return None
+
+
+def _next_command(problem: Row | None, pools: Sequence[Row], queued: int) -> str:
+    if problem is not None:
+        return f"mooring explain {problem['id']}" if problem["id"].startswith("pool/") else "mooring doctor"
+    if queued:
+        return "mooring claims --only queued"
+    return "mooring workers" if pools else "mooring submit --help"
+
+
+def _print_status(status: Row, *, wide: bool) -> None:
+    cut = (lambda line: line) if wide else _cut
+    print_line(cut(f"health   {status['health']}{_describe_checks(status['checks'])}; {status['url']}"))
+    pools = status["pools"]
+    shown = pools if wide else pools[:POOLS_SHOWN]
+    names = [f"{pool['namespace']}/{pool['name']}" for pool in shown]
+    width = max(map(len, names), default=0)
+    for index, (name, pool) in enumerate(zip(names, shown, strict=True)):
+        bar = capacity_bar(pool["busy"], sum(pool[state] for state in _COUNTS), pool["max"])
+        print_line(cut(f"{'' if index else 'pools':8} {name:{width}}  {bar}  {_describe_pool(pool)}"))
+    if len(pools) > len(shown):
+        print_line(f"{'':8} and {len(pools) - len(shown)} more, see 'mooring pools'")
+    if not pools:
+        print_line("pools    none")
+    print_line(f"queue    {_describe_queue(status['queue'])}")
+    if problem := status["problem"]:
+        print_line(cut(f"problem  {problem['id']}: {problem['message']}"))
+        if problem["fix"]:
+            print_line(cut(f"fix      {problem['fix']}"))
+    else:
+        print_line("problem  none")
+    print_line(f"next     {status['next']}")
+
+
+def _describe_checks(counts: Mapping[str, int] | None) -> str:
+    if counts is None:
+        return " (the doctor's checks are not readable for you)"
+    bad = ", ".join(f"{counts[status]} {status}" for status in ("fail", "warn", "unknown") if counts[status])
+    return f": {bad} of {sum(counts.values())} checks" if bad else f": {sum(counts.values())} checks ok"
+
+
+def _describe_pool(pool: Row) -> str:
+    counts = ", ".join(f"{pool[state]} {state}" for state in _COUNTS if pool[state]) or "no workers"
+    queued = f", {pool['queued']} queued" if pool["queued"] else ""
+    return f"{counts}{queued}; max {pool['max']}" + (", not ready" if pool["ready"] == "False" else "")
+
+
+def _describe_queue(queue: Row) -> str:
+    if not queue["claims"]:
+        return "empty"
+    claims = "1 claim waits" if queue["claims"] == 1 else f"{queue['claims']} claims wait"
+    return f"{claims}, the oldest for {describe_span(queue['longestSeconds'])}"
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…"

@@ -1,0 +1,71 @@
+"""`mooring explain KIND/NAME`: the same why for every kind."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mooring.cli.output import Format
+from mooring.cli.remote.explanation import ExplainCommand, run_explain
+from mooring.client.connection import Connection, Endpoint
+from mooring.model.errors import InvalidInput, NotFound
+
+HERE = Endpoint("http://127.0.0.1:1", "token")
+WHY = {"code": "c", "message": "3 of 4 idle", "since": "2026-03-01T11:58:00Z", "blockers": ["quota"], "fix": "raise it"}
+CRASH = {"namespace": "runners", "state": "starting", "reason": "crashes: no config"}
+
+
+@pytest.fixture(autouse=True)
+def answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = {"namespace": "runners", "name": "linux", "status": {"idle": 3, "starting": 2}, "why": WHY}
+    node = {"name": "work-01", "draining": "", "system": False, "why": WHY}
+    service = {"namespace": "shop", "name": "web", "status": {"phase": "Failed"}, "why": WHY}
+    known: dict[str, Any] = {
+        "/v1/pools": {"items": [pool]},
+        "/v1/nodes": {"items": [node]},
+        "/v1/services": {"items": [service]},
+        "/v1/claims/abcd": {"id": "abcd-1", "state": "queued", "why": WHY},
+        "/v1/workers": {"items": [{**CRASH, "name": name, "uid": name} for name in ("linux-0", "linux-1")]},
+    }
+    monkeypatch.setattr(Connection, "get", lambda _, path, query=None: known[path])
+
+
+@pytest.mark.parametrize(
+    ("target", "first"),
+    [
+        ("pool/linux", "pool/runners/linux: 3 idle, 2 starting"),
+        ("pools/runners/linux", "pool/runners/linux: 3 idle, 2 starting"),
+        ("node/work-01", "node/work-01: open"),
+        ("claim/abcd", "claim/abcd-1: queued"),
+        ("service/shop/web", "service/shop/web: Failed"),
+    ],
+)
+def test_an_object_is_explained_with_state_reason_blockers_and_fix(target: str, first: str, capsys):
+    run_explain(ExplainCommand(target, ""), HERE, Format.TABLE)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == first
+    assert lines[1].startswith("  3 of 4 idle (for ") and lines[2] == "  blocked by: quota"
+    assert lines[-1] == "  fix: raise it"
+
+
+def test_equal_reasons_of_workers_are_printed_once(capsys):
+    run_explain(ExplainCommand("pool/linux", ""), HERE, Format.TABLE)
+    assert "  2 workers starting: crashes: no config\n" in capsys.readouterr().out
+
+
+def test_as_data_it_is_a_report(capsys):
+    run_explain(ExplainCommand("claim/abcd", ""), HERE, Format.JSON)
+    found = json.loads(capsys.readouterr().out)
+    assert (found["kind"], found["object"], found["why"]) == ("WhyReport", "claim/abcd-1", WHY)
+
+
+@pytest.mark.parametrize("target", ["linux", "pool/", "ship/linux"])
+def test_another_target_is_refused_with_the_kinds(target: str):
+    with pytest.raises(InvalidInput, match="pod, pool, worker, node, claim, service"):
+        run_explain(ExplainCommand(target, ""), HERE, Format.TABLE)
+
+
+def test_an_unknown_node_is_answered_with_a_suggestion():
+    with pytest.raises(NotFound) as error:
+        run_explain(ExplainCommand("node/work-001", ""), HERE, Format.TABLE)
+    assert "did you mean 'work-01'?" in error.value.fix

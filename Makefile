@@ -10,7 +10,7 @@ CORES := $(shell getconf _NPROCESSORS_ONLN)
 # Tests start hundreds of Python processes: each uses the bytecode that the first one wrote.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup up test test-fast check kubernetes nodes helm wheels image bench lock mutants campaign clean
+.PHONY: setup up test test-fast check kubernetes nodes helm wheels image bench lock docs mutants campaign clean
 
 setup: $(STAMP)
 
@@ -60,6 +60,11 @@ image: setup
 
 lock: setup
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header $(NO_EMIT) requirements.in -o requirements.lock
+
+# The reference is written from the code, then the site is built; a warning, such as a broken link, is an error.
+docs: setup
+	$(BIN)/python tools/reference
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: setup
 	$(BIN)/python -m benchmarks $(BENCH)

@@ -54,7 +54,7 @@ def test_every_value_that_a_template_uses_exists():
 
 
 def test_every_alert_has_a_heading_in_the_runbook_and_nothing_else_has():
-    headings = re.findall(r"^## (\w+)$", (ROOT / "docs" / "alerts.md").read_text(), re.MULTILINE)
+    headings = re.findall(r"^## (\w+)$", (ROOT / "docs" / "runbook" / "alerts.md").read_text(), re.MULTILINE)
     assert headings == [alert["alert"] for alert in ALERTS]
 
 

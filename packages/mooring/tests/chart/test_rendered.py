@@ -131,7 +131,7 @@ def test_with_everything_on_all_objects_are_there_with_labels_and_annotations():
     labels = objects["Deployment", "mooring"]["spec"]["template"]["metadata"]["labels"]
     assert labels["mesh"] == "on" and labels["team"] == "platform"
     for rule in objects["PrometheusRule", "mooring"]["spec"]["groups"][0]["rules"]:
-        assert rule["annotations"]["runbook_url"].endswith(f"/alerts.md#{rule['alert'].lower()}")
+        assert rule["annotations"]["runbook_url"].endswith(f"/runbook/alerts.md#{rule['alert'].lower()}")
 
 
 def test_a_digest_takes_precedence_over_the_tag():

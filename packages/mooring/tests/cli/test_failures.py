@@ -15,6 +15,9 @@ from mooring.model.errors import (
     Unauthorized,
     Unavailable,
 )
+from mooring.model.runbook import ADDRESS
+
+RUNBOOK = f"{ADDRESS}/errors.md"
 
 
 def ending_of(error: BaseException) -> int:
@@ -67,14 +70,20 @@ def test_a_refused_claim_prints_its_why_since_when_and_every_blocker(kind, capsy
     ]
 
 
-def test_an_error_without_a_why_is_printed_without_one(capsys):
+def test_an_error_without_a_why_or_a_fix_leads_to_the_runbook(capsys):
     ending_of(LimitReached(429, "limit_reached", "the owner's limit is reached", {}))
-    assert capsys.readouterr().err == "mooring: limit_reached: the owner's limit is reached\n"
+    assert capsys.readouterr().err.splitlines() == [
+        "mooring: limit_reached: the owner's limit is reached",
+        f"  runbook: {RUNBOOK}#limit_reached",
+    ]
 
 
 def test_an_error_is_one_line_and_its_fix_another(capsys: pytest.CaptureFixture[str]):
     ending_of(Misconfigured("port 80 is taken", fix="choose another one"))
-    assert capsys.readouterr().err == "mooring: misconfigured: port 80 is taken\n  fix: choose another one\n"
+    assert capsys.readouterr().err.splitlines() == [
+        "mooring: misconfigured: port 80 is taken",
+        "  fix: choose another one",
+    ]
 
 
 def test_the_server_s_own_code_is_shown_not_the_client_s(capsys: pytest.CaptureFixture[str]):
@@ -85,7 +94,7 @@ def test_the_server_s_own_code_is_shown_not_the_client_s(capsys: pytest.CaptureF
 def test_an_error_of_concurrent_tasks_is_printed_in_one_line(capsys: pytest.CaptureFixture[str]):
     nested = ExceptionGroup("cluster", [ExceptionGroup("api", [Unavailable("the API is away")]), Conflict("later")])
     assert ending_of(nested) == FAILED
-    assert capsys.readouterr().err == "mooring: unavailable: the API is away\n"
+    assert capsys.readouterr().err.splitlines()[0] == "mooring: unavailable: the API is away"
 
 
 def test_a_defect_among_concurrent_errors_is_not_hidden():

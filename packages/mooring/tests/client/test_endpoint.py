@@ -25,7 +25,7 @@ def nothing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_outside_of_a_cluster_the_address_must_be_given(tmp_path: Path) -> None:
-    with pytest.raises(Misconfigured, match="not known"):
+    with pytest.raises(Misconfigured, match="cannot find a Mooring server"):
         find_endpoint()
 
 
@@ -55,7 +55,7 @@ def test_a_state_folder_and_an_explicit_address_win_over_the_service(
 def test_a_state_folder_may_be_given_as_text(tmp_path: Path) -> None:
     (tmp_path / "url").write_text("http://127.0.0.1:8080\n")
     assert find_endpoint(state=str(tmp_path)).url == "http://127.0.0.1:8080"
-    with pytest.raises(Misconfigured, match="not known"):
+    with pytest.raises(Misconfigured, match="cannot find a Mooring server"):
         find_endpoint(state="/x")
 
 

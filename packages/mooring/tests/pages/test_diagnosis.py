@@ -54,6 +54,12 @@ def test_hostile_words_in_checks_and_explanations_are_shown_as_text():
     assert "<script>alert" not in html and html.count("&lt;script&gt;") >= 8
 
 
+def test_a_check_that_is_not_ok_links_to_its_runbook():
+    html = doctor(Check("pool/ns/p", CheckStatus.FAIL, "m"), Check("leader", CheckStatus.OK, "m"))
+    assert 'href="https://mooring.dev/docs/runbook/doctor.md#pool"' in html
+    assert "doctor.md#leader" not in html
+
+
 def test_a_status_is_told_by_sign_and_word_not_by_colour_alone():
     html = doctor(*(Check(f"c/{status}", status, "m") for status in CheckStatus))
     assert all(told in html for told in ("✓ ok", "! warn", "✕ fail", "? unknown"))

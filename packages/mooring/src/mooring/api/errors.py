@@ -88,7 +88,7 @@ def _sees_all_names(request: Request[Any, Any, Any]) -> bool:
     return caller is None or (isinstance(caller, Identity) and caller.is_operator)
 
 
-_CODES = {
+CODES = {
     400: "invalid_input",
     401: "unauthorized",
     403: "forbidden",
@@ -111,7 +111,7 @@ def http_error(request: Request[Any, Any, Any], error: HTTPException) -> Respons
         message, detail = f"{problems[0]['key']}: {problems[0]['message']}", {"problems": problems}
     if error.status_code == 413:
         REQUESTS_REFUSED.labels("body").inc()
-    code = _CODES.get(error.status_code, "refused" if error.status_code < 500 else "internal")
+    code = CODES.get(error.status_code, "refused" if error.status_code < 500 else "internal")
     return Response(ErrorBody(code, message or code, detail), status_code=error.status_code)
 
 

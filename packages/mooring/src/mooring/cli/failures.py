@@ -1,4 +1,4 @@
-"""Exit codes, and how an error is printed: its code and cause, then the fix."""
+"""Exit codes, and how an error is printed: its code and cause, then the fix, or the runbook where there is none."""
 
 import sys
 from collections.abc import Callable
@@ -7,6 +7,7 @@ from typing import NoReturn, TypeVar
 from mooring.cli.output import printable
 from mooring.client.errors import ClaimTimeout, ExplainedError, LeaseLost
 from mooring.model import errors
+from mooring.model.runbook import error_runbook
 from mooring.model.time_format import describe_moment
 from mooring.model.why import Why
 
@@ -33,13 +34,13 @@ def exit_code(error: errors.MooringError) -> int:
 
 
 def fail(error: errors.MooringError) -> NoReturn:
-    """Print one line for the cause, one for each blocker and one for the fix, and exit."""
+    """Print one line for the cause, one for each blocker, one for the fix or else the runbook, and exit."""
     code = getattr(error, "remote_code", error.code)
     print(printable(f"mooring: {code}: {error.message}"), file=sys.stderr)
     for line in _lines(error.why) if isinstance(error, ExplainedError) and error.why.since else ():
         print(printable(f"  {line}"), file=sys.stderr)
-    if error.fix:
-        print(printable(f"  fix: {error.fix}"), file=sys.stderr)
+    advice = f"fix: {error.fix}" if error.fix else f"runbook: {error_runbook(code)}"
+    print(printable(f"  {advice}"), file=sys.stderr)
     sys.exit(exit_code(error))
 
 

@@ -85,7 +85,7 @@ def find_endpoint(url: str = "", token: str = "", state: StateFolder = None, ca:
         token_file = PROJECTED_TOKEN
     if not url:
         raise Misconfigured(
-            "the address of Mooring is not known",
+            "cannot find a Mooring server",
             fix="start one with 'mooring up', log in with 'mooring login --url URL', or give --url or MOORING_URL",
         )
     authority = os.fspath(ca) if ca else os.environ.get("MOORING_CA", "")

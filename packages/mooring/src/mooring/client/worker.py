@@ -206,7 +206,7 @@ def read_options(arguments: Sequence[str], environment: Callable[[str, str], str
     parser.add_argument("command", nargs="*", help="command for payloads that name none; gets the payload on stdin")
     given = parser.parse_args(arguments)
     if not given.url:
-        raise Misconfigured("the address of Mooring is not known", fix="give --url or MOORING_URL")
+        raise Misconfigured("cannot find a Mooring server", fix="give --url or MOORING_URL")
     endpoint = check_endpoint(Endpoint(given.url.rstrip("/"), "", given.ca))
     token_file = Path(environment("MOORING_ROOT", "") + given.token_file)
     return AgentOptions(endpoint.url, token_file, tuple(given.command), ca=given.ca), given.address, given.port

@@ -14,6 +14,7 @@ from mooring.dashboard.tiles import plan_tiles, render_tile
 from mooring.ledger.records import AuditFilter, ClaimFilter
 from mooring.model.audit import AuditOutcome
 from mooring.model.claim import OPEN, Claim, ClaimState
+from mooring.model.runbook import check_runbook, error_runbook, invariant_runbook
 from mooring.model.time_format import describe_span
 from mooring.queries.audit import AuditItems, read_audit
 from mooring.queries.claims import ClaimItems, read_claims
@@ -29,6 +30,9 @@ templates.filters["linked"] = linked
 templates.globals["path_of"] = path_of
 templates.globals["describe_span"] = describe_span
 templates.globals["menu"] = MENU
+templates.globals["check_runbook"] = check_runbook
+templates.globals["invariant_runbook"] = invariant_runbook
+templates.globals["error_runbook"] = error_runbook
 templates.globals["live_pages"] = LIVE
 
 

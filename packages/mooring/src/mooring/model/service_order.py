@@ -9,6 +9,7 @@ from mooring.model import command_checks, names
 from mooring.model.errors import InvalidInput
 from mooring.model.pod_template import check_keys
 from mooring.model.service import Service, ServiceSpec, check_service
+from mooring.model.unreadable import explain_unreadable
 
 KIND = "ManagedService"
 _ENVELOPE = ("apiVersion", "kind", "metadata", "spec", "status")
@@ -56,7 +57,7 @@ def read_order(namespace: str, name: str, sent: object) -> ServiceOrder:
     try:
         spec = msgspec.convert(body, ServiceSpec)
     except msgspec.ValidationError as error:
-        problems.append(_unreadable("spec", error))
+        problems.append(explain_unreadable("spec", error, ServiceSpec))
     else:
         problems += check_service(Service(namespace, name, "", 0, spec))
     if problems:
@@ -84,12 +85,7 @@ def _open(sent: object) -> tuple[OrderMetadata, Json]:
     try:
         return msgspec.convert(sent.get("metadata") or {}, OrderMetadata), body
     except msgspec.ValidationError as error:
-        raise _unreadable("metadata", error) from error
-
-
-def _unreadable(part: str, error: msgspec.ValidationError) -> InvalidInput:
-    what, _, path = str(error).partition(" - at `$")
-    return InvalidInput(f"{part}{path.rstrip('`')}", "this value", f"as described: {what}")
+        raise explain_unreadable("metadata", error, OrderMetadata) from error
 
 
 def _check_metadata(namespace: str, name: str, metadata: OrderMetadata) -> Iterator[InvalidInput]:

@@ -9,10 +9,11 @@ from typing import Any, Literal
 import msgspec
 
 from mooring.model.adoption import Adopt, Adoption
-from mooring.model.errors import Conflict, InvalidInput
+from mooring.model.errors import Conflict
 from mooring.model.evidence import Failure
 from mooring.model.placement import Placement
 from mooring.model.pod_template import PodTemplate
+from mooring.model.unreadable import explain_unreadable
 from mooring.model.why import Condition
 
 DEFAULT_IMAGE = "busybox:stable"
@@ -262,5 +263,4 @@ def read_spec(raw: object) -> SubmissionSpec:
     try:
         return msgspec.convert(raw, SubmissionSpec)
     except msgspec.ValidationError as error:
-        what, _, path = str(error).partition(" - at `$")
-        raise InvalidInput(f"spec{path.rstrip('`')}", "this value", f"as described: {what}") from error
+        raise explain_unreadable("spec", error, SubmissionSpec) from error

@@ -79,7 +79,7 @@ def tune_garbage_collection() -> None:
 
 def api_parts(mooring: Mooring, clock: Clock, hub: EventHub, access: AccessControl, limits: Limits) -> ApiParts:
     """The parts that the routes of the API use."""
-    mooring.queries.doctor.look_too("access", lambda: look_at_tokens(access.authentication.static))
+    mooring.queries.doctor.look_too("access/tokens", lambda: look_at_tokens(access.authentication.static))
     return ApiParts(
         queries=mooring.queries,
         commands=Commands(

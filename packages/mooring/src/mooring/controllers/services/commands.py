@@ -28,10 +28,11 @@ from mooring.kinds.resources import MANAGEDSERVICES
 from mooring.kinds.views import ManagedService
 from mooring.model import command_checks
 from mooring.model.audit import AuditOutcome, Subject
-from mooring.model.errors import Conflict, InvalidInput, MooringError, NotFound, Unavailable
+from mooring.model.errors import Conflict, MooringError, NotFound, Unavailable
 from mooring.model.evidence import clean_reason
 from mooring.model.service import Service
 from mooring.model.service_order import KIND, ServiceOrder, annotations_to_write
+from mooring.model.unreadable import InvalidField
 from mooring.planning.services.change import ServiceChange, compute_patch, plan_change, plan_removal
 
 FIELD_MANAGER = "mooring-api"
@@ -240,7 +241,7 @@ def _explain(error: KubeError, namespace: str, name: str = "") -> MooringError:
             return NotFound(f"there is no {missing}")
         case ObjectInvalid() | BadRequest():
             field = error.causes[0].field if error.causes else "spec"
-            return InvalidInput(field, "this value", error.message)
+            return InvalidField(field, f"the API server refuses {field}: {error.message}", f"correct {field}")
         case NotPermitted():
             return Conflict(f"the API server refuses it: {error.message}", fix="mooring doctor")
         case ObjectConflict() | ObjectChanged():

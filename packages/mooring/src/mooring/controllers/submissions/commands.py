@@ -26,6 +26,7 @@ from mooring.model.errors import Conflict, InvalidInput, NotFound, Unavailable
 from mooring.model.evidence import clean_log, clean_reason
 from mooring.model.submission import ENDED, Cancel, KeyReused, Phase, SubmissionSpec, name_for, spec_hash
 from mooring.model.submission_checks import check_submission, check_submission_name
+from mooring.model.unreadable import InvalidField
 
 MOST_LOG_LINES = 1_000
 _LOG_BYTES = 512 * 1024
@@ -209,7 +210,7 @@ def _told(error: KubeError, namespace: str, name: str = "") -> Exception:
             return NotFound(f"there is no {missing}")
         case ObjectInvalid():
             field = error.causes[0].field if error.causes else "spec"
-            return InvalidInput(field, "this value", error.message)
+            return InvalidField(field, f"the API server refuses {field}: {error.message}", f"correct {field}")
         case ConnectionFailed() | ServerFailed() | TooManyRequests():
             return Unavailable(f"the cluster did not answer: {error.message}", fix="send the same key again")
         case _:

@@ -1,0 +1,40 @@
+"""docs/reference is what tools/reference writes from the code, and the site of the documents builds."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[4]
+REFERENCE = ROOT / "docs" / "reference"
+
+
+def test_the_reference_is_that_of_the_code(tmp_path: Path):
+    subprocess.run([sys.executable, str(ROOT / "tools" / "reference"), str(tmp_path)], check=True)
+    written = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert {path.name for path in REFERENCE.iterdir()} - {"README.md"} == set(written)
+    for name, text in written.items():
+        assert (REFERENCE / name).read_text() == text, f"docs/reference/{name} is old: run make docs"
+
+
+def test_every_page_is_in_one_of_the_four_parts_of_the_site():
+    site = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
+    parts = {title: pages for part in site["nav"] for title, pages in part.items()}
+    assert list(parts) == ["Home", "Tutorial", "How-to", "Reference", "Concepts"]
+    listed = [page for pages in parts.values() for page in _pages(pages)]
+    assert sorted(listed) == sorted(str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md"))
+
+
+def test_the_site_builds_without_a_warning(tmp_path: Path):
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert 'id="no_idle_worker"' in (tmp_path / "site" / "runbook" / "errors.html").read_text()
+
+
+def _pages(entry: object) -> list[str]:
+    if isinstance(entry, str):
+        return [entry]
+    inner = entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else ()
+    return [page for one in inner for page in _pages(one)]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Unreachable,
         Untrusted,
         Waiting,
+        WaitRevoked,
         Why,
         WorkerView,
     )
@@ -54,6 +55,7 @@ __all__ = [
     "Unavailable",
     "Unreachable",
     "Untrusted",
+    "WaitRevoked",
     "Waiting",
     "Why",
     "WorkerView",

@@ -1,6 +1,6 @@
 """`pools()`, `workers()` and `claims()` of both SDKs, and representations that show no secret."""
 
-import asyncio
+import pytest
 
 import mooring
 from mooring import AsyncMooring, Mooring, client
@@ -19,16 +19,12 @@ def test_pools_workers_and_claims_are_typed(dock: Dock):
     assert sdk.claims(pool) == []
 
 
-def test_the_async_sdk_has_the_same_lists(dock: Dock):
-    pool = dock.pool()
-
-    async def read() -> tuple[list[str], int]:
-        sdk = AsyncMooring(dock.url, TOKEN)
-        assert await sdk.claims(pool) == []
-        return [worker.state for worker in await sdk.workers(pool)], len(await sdk.pools("runners"))
-
-    states, pools = asyncio.run(read())
-    assert states == ["idle"] and pools >= 1
+@pytest.mark.realtime
+async def test_the_async_sdk_has_the_same_lists(dock: Dock):
+    pool, sdk = dock.pool(), AsyncMooring(dock.url, TOKEN)
+    assert await sdk.claims(pool) == []
+    assert [worker.state for worker in await sdk.workers(pool)] == ["idle"]
+    assert len(await sdk.pools("runners")) >= 1
 
 
 def test_representations_name_the_object_and_no_secret(dock: Dock):

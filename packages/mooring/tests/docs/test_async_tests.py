@@ -27,6 +27,7 @@ ALLOWED = {
     "hawser/tests/test_reflector.py": _LIVES,
     "hawser/tests/test_reflector_drydock.py": _LIVES,
     "hawser/tests/test_reflector_properties.py": _LIVES,
+    "mooring/tests/campaign/run.py": _PROGRAM,
     "mooring/tests/client/test_runtimes.py": _LOOP,
     "mooring/tests/client/test_trust.py": _LOOP,
     "mooring/tests/controllers/pools/test_probe.py": _LOOP,

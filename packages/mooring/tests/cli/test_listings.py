@@ -50,7 +50,8 @@ def test_a_table_fits_80_columns(up: Up, listing: str):
 def test_wide_shows_more_columns_of_the_same_rows(up: Up, listing: str):
     table, wide = (out(up, listing, *WHOLE.get(listing, ()), "-o", form).splitlines() for form in ("table", "wide"))
     assert len(wide[0].split()) > len(table[0].split())
-    assert [line.split()[0] for line in wide] == [line.split()[0] for line in table]
+    column = 1 if table[0].startswith("AT ") else 0  # an age in one, a time in the other
+    assert [line.split()[column] for line in wide] == [line.split()[column] for line in table]
 
 
 @pytest.mark.parametrize("listing", LISTINGS)
@@ -87,7 +88,9 @@ def names(up: Up, *arguments: str) -> list[str]:
 def test_workers_are_filtered_by_pool_node_and_state(up: Up):
     everyone: list[dict[str, Any]] = up.get("/v1/workers")["items"]
     node = everyone[0]["node"]
-    assert len(names(up, "--pool", "queries/duck")) == 4
+    assert names(up, "--pool", "queries/duck") == [
+        name for name in names(up) if name.startswith("worker/queries/duck-")
+    ]
     assert len(names(up, "--node", node)) == sum(worker["node"] == node for worker in everyone)
     assert names(up, "--only", "lost") == []
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from drydock.kubernetes.launcher import ControlPlane as ControlPlane
     from drydock.kubernetes.toolchain import BinariesMissing as BinariesMissing
     from drydock.kubernetes_fixture import Kubernetes as Kubernetes
+    from drydock.kubernetes_fixture import RealKubernetes as RealKubernetes
     from drydock.nodes.cluster import RealCluster as RealCluster
     from drydock.nodes.cluster import RealOptions as RealOptions
     from drydock.nodes.faults import inject as inject
@@ -77,7 +78,7 @@ _NAMES = {
     "drydock.kubernetes.components": ("PlaneOptions",),
     "drydock.kubernetes.launcher": ("ControlPlane",),
     "drydock.kubernetes.toolchain": ("BinariesMissing",),
-    "drydock.kubernetes_fixture": ("Kubernetes",),
+    "drydock.kubernetes_fixture": ("Kubernetes", "RealKubernetes"),
     "drydock.nodes.cluster": ("RealCluster", "RealOptions"),
     "drydock.nodes.faults": ("inject",),
     "drydock.nodes.launcher": ("real_cluster",),

@@ -183,7 +183,7 @@ def test_a_release_from_a_page_is_an_operator_s_act_in_the_trail(
         claim = api.post(f"/v1/pools/{pool.key}/claims", json={"owner": "pages"}).json()
         answer = browser_session.post(f"/actions/claims/{claim['id']}/release", data={"reason": "it hangs"})
         assert answer.status_code == 303
-        assert api.get(f"/v1/claims/{claim['id']}").json()["reason"] == "it hangs"
+        assert api.get(f"/v1/claims/{claim['id']}").json()["reason"] == "it hangs (by operator)"
         (row,) = items(api, f"/v1/audit?kind=Claim&name={claim['id']}")
         assert (row["actor"], row["action"], row["outcome"]) == ("operator", "release", "done")
         assert row["evidence"]["owner"] == "pages" and row["evidence"]["worker"] == claim["worker"]["name"]

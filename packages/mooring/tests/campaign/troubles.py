@@ -7,6 +7,7 @@ from drydock.faults import (
     Answer,
     CutStream,
     Delay,
+    Effect,
     FailStream,
     Hang,
     LagEvents,
@@ -18,7 +19,6 @@ from drydock.faults import (
     SilenceStream,
     StaleRead,
 )
-from drydock.faults.effects import Effect
 from hawser.clock import Entropy
 
 REPLICAS = ("a", "b", "c")

@@ -41,7 +41,7 @@ def test_the_holder_gets_the_reason_of_the_operator_who_released_its_claim(dock,
     pool = dock.pool()
     with pytest.raises(LeaseLost) as raised, Mooring(dock.url, TOKEN).claim(pool, owner="acme", ttl="1s") as claim:
         answer = ours.request("DELETE", claim_path(claim.id), {"reason": "node work-07 is needed"})
-        assert (answer["cause"], answer["reason"]) == ("revoked", "node work-07 is needed")
+        assert (answer["cause"], answer["reason"]) == ("revoked", "node work-07 is needed (by operator)")
         raise lost(claim)
     assert raised.value.cause is LossCause.REVOKED and "node work-07 is needed" in raised.value.message
     (entry,) = trail(dock, claim.id)
@@ -72,7 +72,7 @@ async def test_a_release_without_an_epoch_is_audited_with_its_reason(dock, ours)
     with Mooring(dock.url, TOKEN).claim(pool, owner="acme") as claim:
         claim.detach()
     await AsyncMooring(dock.url, TOKEN).release(claim.id, reason="left behind")
-    assert only_claim(ours, pool)["reason"] == "left behind"
+    assert only_claim(ours, pool)["reason"] == "left behind (by operator)"
     assert [entry.actor for entry in trail(dock, claim.id)] == ["operator"]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from drydock.kubernetes_fixture import RealKubernetes
+from drydock import RealKubernetes
 from packages.mooring.tests.nodes.images import write_images
 from packages.mooring.tests.nodes.installation import Installation, installed
 from packages.mooring.tests.requirements import require_helm, require_kubectl, require_nodes

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from drydock.kubernetes_fixture import RealKubernetes
+from drydock import RealKubernetes
 from mooring.client.connection import Endpoint
 from packages.mooring.tests.chart.cluster import RealCluster
 from packages.mooring.tests.chart.rendering import CHART, Body

@@ -151,6 +151,7 @@ def leader(mooring: Installation) -> str:
 
 def test_the_leader_is_killed_and_its_successor_protects_exactly_the_busy_workers(mooring: Installation) -> None:
     before = set(workers(mooring))
+    mooring.until(lambda: leader(mooring) in {pod["metadata"]["name"] for pod in mooring.replicas()}, "a replica leads")
     first = leader(mooring)
     with session(mooring) as staying:
         with session(mooring):

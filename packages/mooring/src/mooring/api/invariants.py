@@ -17,7 +17,7 @@ from mooring.queries.invariants import InvariantReading
 class Flip(msgspec.Struct, frozen=True):
     """The optional body: why."""
 
-    reason: Annotated[str, Meta(max_length=500)] = ""
+    reason: Annotated[str, Meta(max_length=500, pattern=r"^[^\x00]*$")] = ""
 
 
 async def read_flip(request: Request[Any, Any, Any]) -> Flip:

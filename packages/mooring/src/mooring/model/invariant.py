@@ -65,7 +65,7 @@ INVARIANTS: tuple[Invariant, ...] = (
         "adopted",
         "every worker of a pool is owned by a live replica's epoch",
         "adopt",
-        "heartbeat 5 s, dead after 20 s",
+        "heartbeat 2 s, dead after 7 s",
         True,
     ),
 )

@@ -25,8 +25,8 @@ def own_rights(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def own_fences(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def own_fences(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Control planes of tests say of each object that they change or delete which one, as it was seen."""
     faults = watch_fences(monkeypatch)
     yield
-    assert faults == []
+    assert faults == [] or request.node.get_closest_marker("planted") is not None

@@ -98,8 +98,9 @@ async def configure(lines: Sequence[str], pid: int | None = None, *, may_fail: b
 
 async def _run(argv: Sequence[str], given: str = "", *, may_fail: bool = False) -> str:
     pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(*argv, stdin=pipe, stdout=pipe, stderr=pipe)
-    out, err = await process.communicate(given.encode())
+    stdin = pipe if given else asyncio.subprocess.DEVNULL  # a program that reads nothing may end before a write
+    process = await asyncio.create_subprocess_exec(*argv, stdin=stdin, stdout=pipe, stderr=pipe)
+    out, err = await process.communicate(given.encode() or None)
     if process.returncode and not may_fail:
         raise NodesUnavailable(
             f"{Path(argv[0]).name} failed: {err.decode().strip()}",

@@ -100,7 +100,10 @@ class Probed:
         process = await asyncio.create_subprocess_exec(*argv, *command, stdout=pipe, stderr=pipe)
         out, err = await process.communicate()
         assert process.returncode is not None
-        return process.returncode, out.decode(), err.decode()
+        told = [
+            line for line in err.decode().splitlines(keepends=True) if "] Unknown stream id" not in line
+        ]  # kubectl's
+        return process.returncode, out.decode(), "".join(told)
 
     async def events(self, name: str, *reasons: str) -> list[tuple[str, str, str]]:
         """Type, reason and message of a pod's events of these reasons."""

@@ -87,6 +87,19 @@ async def test_everything_a_process_started_ends_with_it_also_what_left_its_sess
         wait_until(lambda: not any(is_alive(pid) for pid in pids))
 
 
+async def test_a_process_whose_start_is_cancelled_is_ended_also_when_it_had_just_started(tmp_path: Path) -> None:
+    async with Supervisor(str(tmp_path)) as supervisor:
+        starting = asyncio.create_task(supervisor.start(shell("exec sleep 60", tmp_path)))
+        while not supervisor._processes:
+            await asyncio.sleep(0)
+        [process] = supervisor._processes.values()
+        assert not starting.done(), "it has started, and its caller has not been told yet"
+        starting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+        assert await asyncio.wait_for(process.wait(), 10) == -signal.SIGKILL
+
+
 async def test_leaving_the_block_ends_everything(tmp_path: Path) -> None:
     pids: list[int] = []
 

@@ -13,6 +13,7 @@ protocol, JSON lines:
 import asyncio
 import contextlib
 import json
+import signal
 import socket
 import sys
 from collections.abc import Mapping, Sequence
@@ -168,7 +169,12 @@ class Supervisor:
         future: asyncio.Future[Process] = asyncio.get_running_loop().create_future()
         self._started[identity] = future
         self.tell({"do": "start", "id": identity, **self._described(command)})
-        return await future
+        try:
+            return await future
+        except asyncio.CancelledError:
+            if future.done() and not future.cancelled() and not future.exception():
+                future.result().signal(signal.SIGKILL)  # it had just started, and its caller does not know it
+            raise
 
     def _hand(self, attachment: Attachment) -> None:
         try:
@@ -218,7 +224,7 @@ class Supervisor:
         future = self._started.pop(identity)
         if future.cancelled():
             if isinstance(outcome, Process):
-                outcome.signal(9)  # its caller does not know it
+                outcome.signal(signal.SIGKILL)  # its caller does not know it
         elif isinstance(outcome, Process):
             future.set_result(outcome)
         else:

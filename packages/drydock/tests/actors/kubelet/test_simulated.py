@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from drydock.faults.effects import LagEvents
+from drydock.faults.plan import Rule
 from drydock.runtime.contract import ContainerRun
 from drydock.runtime.script import Script, scripts_from
 from hawser.errors import ObjectNotFound
@@ -210,6 +212,16 @@ async def test_a_pod_that_is_deleted_shows_its_end_before_it_is_gone() -> None:
         await world.client.merge_patch(PODS, "kept", {"metadata": {"finalizers": None}}, "default")
         with pytest.raises(ObjectNotFound):
             await world.pod("kept")
+
+
+async def test_a_pod_that_is_deleted_while_its_status_is_written_ends() -> None:
+    async with virtual_nodes(faults=[Rule(LagEvents(0.5))]) as world:
+        await world.create_pod("p", Script(start_seconds=5, run_seconds=1000))
+        await world.clock.sleep(3)
+        world.transport.meanwhile = lambda: world.client.delete(PODS, "p", "default", grace_seconds=5)
+        await world.clock.sleep(20)
+        with pytest.raises(ObjectNotFound):
+            await world.pod("p")
 
 
 async def test_a_condition_of_somebody_else_survives_the_kubelet() -> None:

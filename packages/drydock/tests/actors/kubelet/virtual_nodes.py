@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,6 +13,8 @@ import msgspec
 from drydock.actors.kubelet.fleet import Fleet, FleetOptions
 from drydock.actors.kubelet.server import KubeletServer
 from drydock.api.server import ADMIN, ApiServer
+from drydock.faults.plan import Plan, Rule
+from drydock.faults.transport import FaultyTransport
 from drydock.runtime.script import SCRIPT_ANNOTATION, Script, Scripts, default_script
 from drydock.runtime.simulated import SimulatedRuntime
 from drydock.virtual.loop import VirtualLoop
@@ -21,7 +23,7 @@ from hawser.clock import Clock, Entropy
 from hawser.credentials import AuthenticatedTransport, Credential, Credentials, FixedCredential, bearer
 from hawser.errors import ConnectionFailed
 from hawser.resources import EVENTS, PODS, SERVICEACCOUNTS
-from hawser.transport import Request, Response
+from hawser.transport import Request, Response, Transport
 
 Object = dict[str, Any]
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -29,10 +31,14 @@ START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 @dataclass
 class CountingTransport:
-    """Counts what goes by, by method and plural; while it is broken no patch gets through."""
+    """Counts what goes by, by method and plural; while it is broken no patch gets through.
 
-    api: ApiServer
+    `meanwhile` happens once, just before the next patch of a pod arrives.
+    """
+
+    inner: Transport
     broken: bool = False
+    meanwhile: Callable[[], Awaitable[object]] | None = None
     calls: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     async def send(self, request: Request) -> Response:
@@ -41,7 +47,10 @@ class CountingTransport:
         self.calls[request.method, plural] += 1
         if self.broken and request.method == "PATCH":
             raise ConnectionFailed("the cable is out")
-        return await self.api.send(request)
+        if (request.method, plural) == ("PATCH", "pods") and (happens := self.meanwhile):
+            self.meanwhile = None
+            await happens()
+        return await self.inner.send(request)
 
 
 @dataclass(frozen=True)
@@ -86,12 +95,16 @@ class VirtualNodes:
 
 @asynccontextmanager
 async def virtual_nodes(
-    nodes: int = 1, *, scripts: Scripts = default_script, options: FleetOptions = FleetOptions()
+    nodes: int = 1,
+    *,
+    scripts: Scripts = default_script,
+    options: FleetOptions = FleetOptions(),
+    faults: Sequence[Rule] = (),
 ) -> AsyncIterator[VirtualNodes]:
-    """A few nodes that run."""
+    """A few nodes that run; faults are between them and the API."""
     clock, entropy = VirtualLoop.running().clock, Entropy(1)
     api = ApiServer(clock, entropy, tokens={"admin": ADMIN})
-    counting = CountingTransport(api)
+    counting = CountingTransport(FaultyTransport(api, Plan(faults), clock, entropy))
     credentials = Credentials(FixedCredential(Credential(bearer("admin"))), clock)
     client = KubeClient(AuthenticatedTransport(counting, credentials))
     fleet = Fleet(client, SimulatedRuntime(clock, scripts), clock=clock, entropy=entropy, options=options)

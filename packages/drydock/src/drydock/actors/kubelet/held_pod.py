@@ -14,10 +14,14 @@ _log = structlog.get_logger("drydock")
 
 
 class HeldPod:
-    """`removed` is set once the API does not hold this pod any more; another of its name does not count."""
+    """`removed` is set once the API does not hold this pod any more; another of its name does not count.
 
-    def __init__(self, client: KubeClient, pod: Object) -> None:
+    `wake` is called for a version that a write brought: the watch, which comes later, has no news then.
+    """
+
+    def __init__(self, client: KubeClient, pod: Object, wake: Callable[[], None]) -> None:
         self._client = client
+        self._wake = wake
         self.object = pod
         self.name, self.namespace, self.uid = name_of(pod), namespace_of(pod), uid_of(pod)
         self.removed = False
@@ -45,7 +49,8 @@ class HeldPod:
                 try:
                     await self._send(status)
                 except ObjectConflict:
-                    self.take(await self._client.get(PODS.raw(), self.name, self.namespace))
+                    if self.take(await self._client.get(PODS.raw(), self.name, self.namespace)):
+                        self._wake()
         except (ObjectNotFound, ObjectChanged):
             self.removed = True
         except KubeError as error:

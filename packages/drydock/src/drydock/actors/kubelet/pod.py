@@ -39,7 +39,7 @@ class PodWorker:
         self._kit = kit
         self._machine = machine
         self.needs = needs
-        self._held = HeldPod(kit.client, pod)
+        self._held = HeldPod(kit.client, pod, self.wake)
         self.place = PodPlace(machine.name, self._held.namespace, self._held.name, self._held.uid)
         self._containers = containers_of(pod)
         self._by_name = {container.name: container for container in self._containers}

@@ -13,6 +13,16 @@ from mooring.model.why import Why
 
 OK, FAILED, USAGE, NOT_FOUND, AUTH, TIMED_OUT, LEASE_LOST = range(7)
 INTERRUPTED = 130  # as in shells: 128 + SIGINT
+EXIT_CODES = {
+    OK: "Success.",
+    FAILED: "Refused, failed, or a check of the doctor fails.",
+    USAGE: "Wrong arguments or input.",
+    NOT_FOUND: "The object does not exist, or the caller may not see it.",
+    AUTH: "The caller is unknown, or lacks a permission.",
+    TIMED_OUT: "No worker became free in time.",
+    LEASE_LOST: "The claim was lost or revoked.",
+    INTERRUPTED: "Ended by Ctrl-C.",
+}
 
 T = TypeVar("T")
 

@@ -5,12 +5,12 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
-from mooring.client.claims_api import CLOSE_SECONDS, diagnose, get_claim, withdraw
+from mooring.client.claims_api import CLOSE_SECONDS, READY_SECONDS, diagnose, get_claim, withdraw
 from mooring.client.errors import ClaimRevoked, ClaimTimeout, LeaseLost, RemoteError, Unavailable, WaitRevoked, read_why
 from mooring.client.loss import classify_loss, read_revocation
 from mooring.client.records import ClaimView, Waiting, read_claim, read_claims
 from mooring.client.request import ClaimRequest, OnWait
-from mooring.client.retry import Deadline, Retry
+from mooring.client.retry import SHORTEST_TIMEOUT_SECONDS, Deadline, Retry
 from mooring.client.runtime import Event, Runtime
 from mooring.client.wait_reason import claim_ended, explain_failure, explain_wait, wait_timed_out, wait_unanswered
 from mooring.model.claim import EndCause
@@ -22,6 +22,7 @@ LOOK_SECONDS = 2.0
 ANSWER_SECONDS = 30.0
 LOOK_ANSWER_SECONDS = 5.0  # a look that takes longer counts as unanswered, and is reported
 GRACE_SECONDS = 1.0  # for an answer after the wait
+DIAGNOSIS_SECONDS = 0.5  # for its cause, after that
 SETTLE_SECONDS = 0.05  # for an answer that has arrived already
 MOST_KEYS = 3
 LATE_SECONDS = {"queued": 2.0, "claimed": 30.0}  # how long after the wait a claim may still be on its way
@@ -39,6 +40,7 @@ class Acquisition:
         self._started, self._since = self._clock.monotonic(), self._clock.now()
         self._deadline = self._started + request.wait_seconds
         self._failure: Why | None = None  # why the last look was not answered
+        self._heard = False  # Mooring has answered, so its address is right
         self.immediate = request.wait_seconds == 0
 
     async def run(self) -> ClaimView:
@@ -88,18 +90,22 @@ class Acquisition:
             with contextlib.suppress(Unavailable):  # then the request is repeated, with the same outcome
                 if (found := await self._find()) is not None:
                     return found
+            if self._failure is not None and self._is_over:
+                raise wait_unanswered(self._request, self._failure)
 
     async def _endure(self, error: Unavailable, retry: Retry) -> None:
         """Report the failure and pause. A Mooring that has answered before is asked again until the wait is over."""
-        error, waits = await diagnose(self._runtime, error), self._request.wait_seconds > 0
-        if error.answered and waits:
+        error = await self._diagnose(error)
+        self._heard = self._heard or error.answered
+        if self._heard and self._request.wait_seconds > 0:
             retry.deadline = self._deadline
+        why = self._note(error)
         await self._report(error)
         try:
             await retry.pause(error)
         except Unavailable:
-            if retry.deadline is not None and waits:
-                raise wait_unanswered(self._request, self._note(error)) from error
+            if retry.deadline is not None:
+                raise wait_unanswered(self._request, why) from error
             raise
 
     async def _send(self) -> ClaimView:
@@ -117,9 +123,9 @@ class Acquisition:
             pause = LOOK_SECONDS / 4
             while not await work.wait(pause):
                 await self._report()
-                if -self._left_seconds >= (LATE_SECONDS["queued"] if self._failure is None else 0.0):
+                if self._is_over:
                     await self._require_answers()
-                pause = min(LOOK_SECONDS, max(GRACE_SECONDS, self._left_seconds))
+                pause = min(LOOK_SECONDS, max(GRACE_SECONDS / 2, self._left_seconds))
         except ClaimTimeout:
             given_up.set()
             if not await work.wait(SETTLE_SECONDS) or work.result() is None:
@@ -148,10 +154,12 @@ class Acquisition:
 
     async def _require_answers(self) -> None:
         """After the wait: a Mooring that answers ends the request itself, one that does not ends it here."""
+        if self._failure is not None:
+            raise wait_unanswered(self._request, self._failure)
         try:
-            await self._find(GRACE_SECONDS)
+            await self._find()
         except Unavailable as error:
-            raise wait_unanswered(self._request, self._note(await diagnose(self._runtime, error))) from error
+            raise wait_unanswered(self._request, self._note(await self._diagnose(error))) from error
 
     async def _settle(self, claim: ClaimView) -> ClaimView:
         """A repeated request may find its claim still on its way: look until it runs or has ended."""
@@ -191,19 +199,21 @@ class Acquisition:
 
     async def _report(self, failure: Unavailable | None = None) -> None:
         """The place in the queue and why, or that there is no answer: then nothing is known of the pool."""
-        if self._on_wait is None:
+        if self._on_wait is None and self._heard:
             return
         found = None
         if failure is None:
             try:
                 found = await self._find()
             except Unavailable as error:
-                failure = await diagnose(self._runtime, error)
+                failure = await self._diagnose(error)
         position, why = (found.position, found.why) if found is not None else (None, None)
         if failure is not None:
             why = self._note(failure)
         else:
             self._failure = None
+        if self._on_wait is None:
+            return
         waited = self._clock.monotonic() - self._started
         self._on_wait(Waiting(position, waited, why or await self._explain(position)))
 
@@ -213,6 +223,15 @@ class Acquisition:
         self._failure = explain_failure(error, since or self._clock.now())
         return self._failure
 
+    async def _diagnose(self, error: Unavailable) -> Unavailable:
+        """The cause that Mooring itself reports, if it does in time."""
+        return await diagnose(self._runtime, error, DIAGNOSIS_SECONDS if self._is_over else READY_SECONDS)
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether the caller has waited long enough. A claim without a wait is never over: it has one answer."""
+        return self._request.wait_seconds > 0 and self._left_seconds <= 0
+
     @property
     def _left_seconds(self) -> float:
         """Of the wait; negative when it is over."""
@@ -220,10 +239,10 @@ class Acquisition:
 
     @property
     def _look_seconds(self) -> float:
-        """Timeout of a look at the claim: none outlasts the wait."""
+        """Timeout of a look at the claim: none outlasts the wait by more than the grace."""
         if not self._request.wait_seconds:
             return ANSWER_SECONDS
-        return min(LOOK_ANSWER_SECONDS, max(GRACE_SECONDS, self._left_seconds))
+        return min(LOOK_ANSWER_SECONDS, max(SHORTEST_TIMEOUT_SECONDS, self._left_seconds + GRACE_SECONDS))
 
     async def _explain(self, position: int | None = None) -> Why:
         pool = None
@@ -235,6 +254,7 @@ class Acquisition:
         """The open claim under our key."""
         query, timeout = self._request.query, timeout_seconds or self._look_seconds
         answer = await self._runtime.request("GET", "/v1/claims", query, timeout_seconds=timeout)
+        self._heard = True
         return next((claim for claim in read_claims(answer) if claim.key == self._request.key), None)
 
     async def _abandon(self) -> None:

@@ -55,6 +55,7 @@ class HeldClaim:
 
     @property
     def id(self) -> str:
+        """Id of the claim in the ledger."""
         return self._held.claim.id
 
     @property
@@ -64,6 +65,7 @@ class HeldClaim:
 
     @property
     def owner(self) -> str:
+        """The name that the claim counts against."""
         return self._held.claim.owner
 
     @property

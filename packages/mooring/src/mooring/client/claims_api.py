@@ -28,12 +28,12 @@ async def get_claim(runtime: Runtime, claim_id: str, timeout_seconds: float = 30
     return read_claim(await runtime.request("GET", claim_path(claim_id), timeout_seconds=timeout_seconds))
 
 
-async def diagnose(runtime: Runtime, error: Unavailable) -> Unavailable:
+async def diagnose(runtime: Runtime, error: Unavailable, timeout_seconds: float = READY_SECONDS) -> Unavailable:
     """The error; if a request was not answered in time, what Mooring itself reports as the cause."""
     if not isinstance(error.__cause__, TimeoutError):
         return error
     try:
-        await runtime.request("GET", "/readyz", timeout_seconds=READY_SECONDS)
+        await runtime.request("GET", "/readyz", timeout_seconds=timeout_seconds)
     except Unavailable as unready:
         if not unready.answered:
             return error

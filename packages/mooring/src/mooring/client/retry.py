@@ -19,17 +19,16 @@ class Retry:
         self.deadline: float | None = None  # monotonic; if set, failures may last until then, and no longer
 
     async def pause(self, error: RemoteError) -> None:
-        """Wait before the next attempt; raises the error when there is no time for one."""
+        """Wait before the next attempt, at most until the last one; raises the error when there is none left."""
         if isinstance(error, Untrusted):
             raise error
         now = self._runtime.clock.monotonic()
         if self._failing_since is None:
             self._failing_since = now
-        seconds = self._backoff.next_seconds()
-        until = self._failing_since + self._seconds if self.deadline is None else self.deadline
-        if now + seconds > until:
+        left = (self._failing_since + self._seconds if self.deadline is None else self.deadline) - now
+        if left <= 0:
             raise error
-        await self._runtime.sleep(seconds)
+        await self._runtime.sleep(min(left, self._backoff.next_seconds()))
 
     def reset(self) -> None:
         """An answer came."""

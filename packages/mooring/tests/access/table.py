@@ -65,6 +65,7 @@ TABLE: dict[tuple[str, str], Row] = {
     # pools, workers, nodes
     (GET, "/v1/pools"): Row("/v1/pools", 200, 200),
     (GET, "/v1/pools/{namespace:str}/{name:str}"): Row("/v1/pools/runners/vault", NO, 200),
+    (GET, "/v1/pools/{namespace:str}/{name:str}/history"): Row("/v1/pools/runners/vault/history", NO, 200),
     (GET, "/v1/workers"): Row("/v1/workers", 200, 200),
     (GET, "/v1/workers/{namespace:str}/{name:str}"): Row("/v1/workers/runners/vault-0", NO, 200),
     (GET, "/v1/nodes"): Row("/v1/nodes", 200, 200),

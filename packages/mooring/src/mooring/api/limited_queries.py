@@ -8,13 +8,14 @@ from litestar.di import Provide
 from mooring.api.access.guard import Guard
 from mooring.queries.fleet import FleetQueries
 from mooring.queries.inspection import Inspection
+from mooring.queries.pool_history import HistoryQueries
 from mooring.queries.readings import Readings
 from mooring.queries.services import ServiceQueries
 from mooring.queries.sight import EVERYTHING, Sight
 from mooring.queries.submissions import SubmissionQueries
 from mooring.queries.warmups import WarmupQueries
 
-AnyQueries = FleetQueries | Inspection | ServiceQueries | SubmissionQueries | WarmupQueries
+AnyQueries = FleetQueries | HistoryQueries | Inspection | ServiceQueries | SubmissionQueries | WarmupQueries
 
 
 def limited_queries(queries: Readings, guard: Guard) -> dict[str, Provide]:
@@ -33,6 +34,7 @@ def limited_queries(queries: Readings, guard: Guard) -> dict[str, Provide]:
         "sight": Provide(sight),
         "reading": limited(queries.fleet),
         "inspection": limited(queries.inspection),
+        "history": limited(queries.history),
         "services": limited(queries.services),
         "submissions": limited(queries.submissions),
         "warmups": limited(queries.warmups),

@@ -28,6 +28,7 @@ from mooring.api.errors import error_handlers
 from mooring.api.events import stream_events
 from mooring.api.fleet import FLEET_ROUTES
 from mooring.api.health import healthz, metrics, readyz
+from mooring.api.history import get_history
 from mooring.api.inspection import INSPECTION_ROUTES
 from mooring.api.invariants import pause_invariant, resume_invariant
 from mooring.api.ledger import arm_ledger, read_ledger
@@ -59,6 +60,7 @@ ROUTES: list[ControllerRouterHandler] = [
     metrics,
     whoami,
     *FLEET_ROUTES,
+    get_history,
     *INSPECTION_ROUTES,
     retire_worker,
     adopt_pods,

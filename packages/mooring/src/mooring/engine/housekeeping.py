@@ -1,4 +1,4 @@
-"""Forgetting: ended claims, old audit rows, and what replicas and workers said long ago.
+"""Forgetting: ended claims, old audit rows, the history of pools, and what replicas and workers said long ago.
 
 It keeps up with any rate: batches in transactions of their own, until nothing old is left.
 """
@@ -99,6 +99,9 @@ class Housekeeping:
             )
             removed["sessions"] = await self._until_done(
                 lambda: self._ledger.sessions.prune(now=self._clock.now(), limit=BATCH)
+            )
+            removed["history"] = await self._until_done(
+                lambda: self._ledger.history.prune(now=self._clock.now(), limit=BATCH)
             )
             removed["replicas"] = await self._ledger.replicas.forget(silent_since=self._clock.now() - REPLICAS_KEPT)
         finally:

@@ -1,14 +1,15 @@
-"""The interface of the ledger: seven parts, channels to listen on, and an incarnation.
+"""The interface of the ledger: nine parts, channels to listen on, and an incarnation.
 
 Every write is fenced on epoch and state, returns its result, and may be repeated after a lost answer. Time is always a
 parameter. Any call may raise `Unavailable`: then its outcome is unknown until it is repeated. There are two
 implementations: PostgreSQL (`ledger/postgres`), and one in memory for virtual time (`ledger/twin`).
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any, Protocol
 
+from mooring.ledger.history import History
 from mooring.ledger.identity import Meta
 from mooring.ledger.page_sessions import Sessions
 from mooring.ledger.records import (
@@ -30,6 +31,7 @@ from mooring.ledger.records import (
     Unlisten,
 )
 from mooring.ledger.waiting import Waiting
+from mooring.ledger.words import Words
 from mooring.model.audit import AuditEntry, AuditOutcome, AuditRecord
 from mooring.model.claim import Admission, Claim, EndCause, NewClaim, Outcome, WorkerSlot
 from mooring.model.seal import SealKey
@@ -286,22 +288,6 @@ class Replicas(Protocol):
         ...
 
 
-class Words(Protocol):
-    """Signs of life, counted by speaker: the uid of a pod, a claim under an epoch, or a replica that writes words."""
-
-    async def hear(self, speakers: Iterable[str], *, now: datetime) -> None:
-        """Raise the count of every speaker by one. After a lost answer it may be repeated: a count only means newer."""
-        ...
-
-    async def counts(self, speakers: Iterable[str]) -> Mapping[str, int]:
-        """The counts of these speakers; those that never spoke are left out."""
-        ...
-
-    async def forget(self, *, silent_since: datetime, limit: int = 1000) -> int:
-        """Delete rows whose last word is older, at most so many; returns how many."""
-        ...
-
-
 class Ledger(Protocol):
     """The whole interface."""
 
@@ -325,6 +311,9 @@ class Ledger(Protocol):
 
     @property
     def sessions(self) -> Sessions: ...
+
+    @property
+    def history(self) -> History: ...
 
     @property
     def meta(self) -> Meta: ...

@@ -21,6 +21,7 @@ from mooring.planning.drain_check import DrainCheck, DrainSnapshot, plan_drain_c
 from mooring.planning.workers import classify_worker
 from mooring.queries.fleet import FleetQueries, WorkerReading
 from mooring.queries.history import Histories
+from mooring.queries.pool_history import HistoryQueries
 from mooring.queries.sight import EVERYTHING, Sight
 from mooring.queries.sources import HealthSource, NodeSource, PoolSource
 
@@ -65,6 +66,7 @@ class Inspection:
         self._health = health
         self.clock = clock
         self._histories = Histories(ledger, clock)
+        self.history = HistoryQueries(ledger, clock)
         self._sight = EVERYTHING
 
     def within(self, sight: Sight) -> Self:
@@ -72,6 +74,7 @@ class Inspection:
         limited = copy(self)
         limited._sight = sight
         limited._reading = self._reading.within(sight)
+        limited.history = self.history.within(sight)
         return limited
 
     async def worker(self, namespace: str, name: str, history_age: float = 0.0) -> InspectedWorker | None:

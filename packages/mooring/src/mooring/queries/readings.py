@@ -8,6 +8,7 @@ from mooring.queries.doctor import Doctor
 from mooring.queries.explain import Explainer
 from mooring.queries.fleet import FleetQueries
 from mooring.queries.inspection import Inspection
+from mooring.queries.pool_history import HistoryQueries
 from mooring.queries.services import ServiceQueries
 from mooring.queries.sight import Sight
 from mooring.queries.submissions import SubmissionQueries
@@ -25,6 +26,11 @@ class Readings:
     inspection: Inspection
     explainer: Explainer
     doctor: Doctor
+
+    @property
+    def history(self) -> HistoryQueries:
+        """The history of pools."""
+        return self.inspection.history
 
     def namespaces(self) -> Mapping[str, Callable[[], Iterable[str]]]:
         """By resource: the namespaces in which some are."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from mooring.controllers.pools.adoption import PodAdoption
 from mooring.controllers.pools.creation import WorkerCreation
 from mooring.controllers.pools.health import HealthChecks
+from mooring.controllers.pools.history import HistoryRecorder
 from mooring.controllers.pools.home import FindHome
 from mooring.controllers.pools.informer import PoolInformer
 from mooring.controllers.pools.quarantine import Quarantines
@@ -42,6 +43,7 @@ class PoolController(Controller[PoolInformer, Pool, PoolSnapshot, PoolPlan]):
     def __init__(self, context: Context, informer: PoolInformer, health: HealthChecks, given: Surroundings) -> None:
         self.health = health
         self.quarantines = Quarantines(informer, context.nodes, context.clock)
+        self._history = HistoryRecorder(context, informer)
         self._idle_workers = given.idle_workers
         self.adoption = PodAdoption(context, informer, given.home)
         creation = WorkerCreation(context, given.home)
@@ -56,7 +58,7 @@ class PoolController(Controller[PoolInformer, Pool, PoolSnapshot, PoolPlan]):
         context.ledger.listen(Channel.QUEUE, self._on_queue)
 
     def _tasks(self) -> Sequence[Callable[[], Awaitable[None]]]:
-        return (self.health.run,)
+        return (self.health.run, self._history.run)
 
     def _on_change(self, _: str, key: str) -> None:
         """Nothing: `follow_*` bring what each pool and worker was and is, which decides how soon a look is due."""

@@ -9,6 +9,7 @@ from mooring.ledger.migrations import known_migrations, migrate
 from mooring.ledger.postgres.audit import PostgresAudit
 from mooring.ledger.postgres.claims import PostgresClaims
 from mooring.ledger.postgres.database import Database, DatabaseOptions, check_server
+from mooring.ledger.postgres.history import PostgresHistory
 from mooring.ledger.postgres.incarnation import IncarnationKeeper, incarnation_from
 from mooring.ledger.postgres.invariants import PostgresInvariants
 from mooring.ledger.postgres.link import read_link
@@ -72,6 +73,7 @@ class PostgresLedger:
         self.replicas = PostgresReplicas(database)
         self.words = PostgresWords(database)
         self.sessions = PostgresSessions(database)
+        self.history = PostgresHistory(database)
         self.meta = PostgresMeta(database, self._keeper)
 
     @classmethod

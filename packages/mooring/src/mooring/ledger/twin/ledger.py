@@ -10,6 +10,7 @@ from hawser.clock import Clock, Entropy
 from mooring.ledger.records import Channel, Incarnation, Link, Listener, Unlisten, Wake
 from mooring.ledger.twin.audit import MemoryAudit
 from mooring.ledger.twin.claims import MemoryClaims
+from mooring.ledger.twin.history import MemoryHistory
 from mooring.ledger.twin.invariants import MemoryInvariants
 from mooring.ledger.twin.replicas import MemoryReplicas
 from mooring.ledger.twin.revocations import MemoryRevocations
@@ -73,6 +74,7 @@ class MemoryLedger:
         self.replicas = MemoryReplicas(self._session)
         self.words = MemoryWords(self._session)
         self.sessions = MemorySessions(self._session)
+        self.history = MemoryHistory(self._session)
         self.meta = MemoryMeta(self._session)
         store.subscribe(self._receive)
 

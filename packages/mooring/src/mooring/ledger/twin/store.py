@@ -11,6 +11,7 @@ from mooring.ledger.page_sessions import PageSession
 from mooring.ledger.records import Channel, Incarnation, InvariantState, Replica, Revocation, Wake
 from mooring.model.audit import AuditRecord
 from mooring.model.claim import Claim
+from mooring.model.pool_history import Sample
 from mooring.model.seal import SealKey
 
 EPOCH_MARGIN = 1_000_000
@@ -35,6 +36,7 @@ class MemoryStore:
         self.replicas: dict[str, Replica] = {}
         self.words: dict[str, tuple[int, datetime]] = {}
         self.sessions: dict[str, PageSession] = {}
+        self.history: dict[tuple[str, str, int, datetime], Sample] = {}
         self.incarnations: list[tuple[Incarnation, int]] = []
         self.seal_key: SealKey | None = None
         self.epoch = 0

@@ -1,0 +1,107 @@
+"""Records the history of pools: a sample of each every 10 seconds, and a summary every 5 minutes."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+import structlog
+
+from mooring.controllers.pools.informer import PoolInformer
+from mooring.engine.containment import contained
+from mooring.engine.context import Context
+from mooring.model.errors import Unavailable
+from mooring.model.pool import Pool
+from mooring.model.pool_history import (
+    COARSE_SECONDS,
+    FINE_KEPT,
+    FINE_SECONDS,
+    Gauges,
+    Sample,
+    compute_steps,
+    end_of_step,
+)
+
+log = structlog.get_logger()
+
+LATE_SECONDS = 2.0  # claims are written by all replicas: some of a moment arrive after it
+MOST_POOLS = 500  # of which history is kept, by name; each takes about 6 MB in the end
+MOST_SUMMARIES = 12  # in one go, after a time without leader
+
+
+class HistoryRecorder:
+    """On the replica that leads. Nothing is decided from history, so a sample that fails is left out."""
+
+    def __init__(self, context: Context, informer: PoolInformer) -> None:
+        self._ledger = context.ledger
+        self._clock = context.clock
+        self._may_act = context.gate.may_act
+        self._informer = informer
+        self._summarised: datetime | None = None
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            now = self._clock.now()
+            at = end_of_step(now + timedelta(microseconds=1), FINE_SECONDS)
+            if at <= now:
+                at += timedelta(seconds=FINE_SECONDS)
+            await self._clock.sleep((at - now).total_seconds())
+            if not self._may_act():
+                self._summarised = None
+                continue
+            gauges = compute_gauges(self._informer.pools.values())
+            await self._clock.sleep(LATE_SECONDS)
+            with contained("history"):
+                try:
+                    await self._record(gauges, at)
+                except Unavailable as error:
+                    log.warning("history was not recorded", error=error.message)
+
+    async def _record(self, gauges: list[Gauges], at: datetime) -> None:
+        if gauges:
+            await self._ledger.history.write(gauges, since=at - timedelta(seconds=FINE_SECONDS), at=at)
+        await self._summarise(at)
+
+    async def _summarise(self, now: datetime) -> None:
+        """Sum up every whole step since the newest summary; what a leader before this one has left out, too."""
+        step = timedelta(seconds=COARSE_SECONDS)
+        if self._summarised is None:
+            known = await self._ledger.history.summarised_until()
+            self._summarised = max(known or now - step, end_of_step(now - FINE_KEPT, COARSE_SECONDS))
+        begin = end_of_step(self._summarised, COARSE_SECONDS)
+        for _ in range(MOST_SUMMARIES):
+            if begin + step > now:
+                return
+            fine = await self._ledger.history.of_all(step_seconds=FINE_SECONDS, since=begin, until=begin + step)
+            if fine:
+                await self._ledger.history.summarise(summarise_pools(fine))
+            self._summarised = begin = begin + step
+
+
+def compute_gauges(pools: Iterable[Pool]) -> list[Gauges]:
+    """The pools as their statuses show them."""
+    chosen = sorted(pools, key=lambda pool: pool.key)[:MOST_POOLS]
+    return [
+        Gauges(
+            namespace=pool.namespace,
+            pool=pool.name,
+            workers={
+                "idle": pool.status.idle,
+                "busy": pool.status.busy,
+                "starting": pool.status.starting,
+                "draining": pool.status.draining,
+                "lost": pool.status.lost,
+            },
+            queued=pool.status.queued,
+            warm=pool.spec.warm,
+            max=pool.spec.max,
+        )
+        for pool in chosen
+    ]
+
+
+def summarise_pools(samples: Iterable[Sample]) -> list[Sample]:
+    """One coarse sample for each pool."""
+    by_pool: dict[tuple[str, str], list[Sample]] = {}
+    for sample in samples:
+        by_pool.setdefault((sample.namespace, sample.pool), []).append(sample)
+    return [step for mine in by_pool.values() for step in compute_steps(mine, COARSE_SECONDS)]

@@ -1,4 +1,4 @@
-"""Known differences between drydock's kubelet and the real one; docs/drydock.md lists them for users."""
+"""Known differences between drydock's kubelet and the real one; docs/drydock/using.md lists them for users."""
 
 DIFFERENCES: dict[str, str] = {
     "what_the_status_repeats": "allocatedResources, resources, user and volumeMounts are not in the status",

@@ -1,4 +1,4 @@
-"""Settings of a Mooring process. Each has an environment variable; docs/settings.md lists them all."""
+"""Settings of a Mooring process. Each has an environment variable; docs/reference/settings.md lists them all."""
 
 import os
 import re

@@ -27,7 +27,7 @@ LOOKING = [sys.executable, str(Path(__file__).with_name("looking_service.py")), 
 
 @pytest.fixture(scope="module")
 def searcher(up: Up) -> Up:
-    """An account that may list pods, made as docs/pods.md says."""
+    """An account that may list pods, made as docs/how-to/pods.md says."""
     up.kubectl("create", "namespace", NAMESPACE)
     inside = ("-n", NAMESPACE)
     up.kubectl(*inside, "create", "serviceaccount", "searcher")

@@ -1,4 +1,4 @@
-"""The tables of docs/access.md, made from what the routes declare and from the roles.
+"""The tables of docs/how-to/access.md, made from what the routes declare and from the roles.
 
 `python -m packages.mooring.tests.access.documentation` writes them into the document.
 """
@@ -12,7 +12,7 @@ from mooring.api.server import ROUTES, openapi_document
 from mooring.dashboard.pages import PAGES
 from mooring.kinds.caller_roles import caller_roles
 
-DOCUMENT = Path(__file__).parents[4] / "docs" / "access.md"
+DOCUMENT = Path(__file__).parents[4] / "docs" / "how-to" / "access.md"
 BEGIN, END = "<!-- routes -->", "<!-- end of routes -->"
 ROLES = ("view", "edit", "claimer", "operator")
 _CORE = {"nodes": CORE, "pods": CORE}

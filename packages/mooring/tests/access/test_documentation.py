@@ -1,4 +1,4 @@
-"""docs/access.md says what the code does."""
+"""docs/how-to/access.md says what the code does."""
 
 from mooring.kinds.caller_roles import caller_roles
 from packages.mooring.tests.access.documentation import BEGIN, DOCUMENT, END, write_table

@@ -1,4 +1,4 @@
-"""Every example of docs/sdk.md runs unchanged against a Mooring behind a real port."""
+"""Every example of docs/reference/sdk.md runs unchanged against a Mooring behind a real port."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from mooring import client
 from mooring.model.errors import MooringError
 from packages.mooring.tests.client.dock import TOKEN, Dock
 
-TEXT = (Path(__file__).parents[4] / "docs" / "sdk.md").read_text()
+TEXT = (Path(__file__).parents[4] / "docs" / "reference" / "sdk.md").read_text()
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
 
 
@@ -50,6 +50,6 @@ def test_there_are_examples():
 def test_an_example_runs_and_leaves_nothing_claimed(documented, example, monkeypatch, capsys):
     monkeypatch.setenv("MOORING_URL", documented.url)
     monkeypatch.setenv("MOORING_TOKEN", TOKEN)
-    exec(compile(example, "docs/sdk.md", "exec"), {"__name__": "example"})
+    exec(compile(example, "docs/reference/sdk.md", "exec"), {"__name__": "example"})
     assert capsys.readouterr().out.strip(), "an example shows something"
     assert documented.open_claims("runners/linux") == documented.open_claims("runners/jobs") == 0

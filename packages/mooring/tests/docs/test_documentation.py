@@ -19,7 +19,7 @@ DOCS = Path(__file__).parents[4] / "docs"
 
 
 def test_every_setting_is_documented_in_its_own_words():
-    text = (DOCS / "settings.md").read_text()
+    text = (DOCS / "reference" / "settings.md").read_text()
     for variable, description in describe_settings().items():
         assert f"| `{variable}` | {description} |" in text
     assert set(re.findall(r"^\| `(MOORING_\w+)`", text, re.MULTILINE)) == set(describe_settings())
@@ -43,10 +43,10 @@ def exposed_metrics() -> set[str]:
 
 
 def test_every_metric_is_documented():
-    documented = set(re.findall(r"^\| `(\w+)`", (DOCS / "metrics.md").read_text(), re.MULTILINE))
+    documented = set(re.findall(r"^\| `(\w+)`", (DOCS / "reference" / "metrics.md").read_text(), re.MULTILINE))
     assert documented == exposed_metrics()
 
 
 def test_every_command_is_documented():
     commands = set(vars(get_command(app))["commands"])
-    assert commands == set(re.findall(r"`mooring (\w[\w-]*)", (DOCS / "terminal.md").read_text()))
+    assert commands == set(re.findall(r"`mooring (\w[\w-]*)", (DOCS / "reference" / "terminal.md").read_text()))

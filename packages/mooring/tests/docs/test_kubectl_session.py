@@ -1,4 +1,4 @@
-"""The session of docs/kubectl.md, line by line, with a real kubectl against the sandbox."""
+"""The session of docs/tutorial/kubectl.md, line by line, with a real kubectl against the sandbox."""
 
 import os
 import re
@@ -42,7 +42,7 @@ def test_every_line_of_the_documented_session_works(kubeconfig: Path) -> None:
     kubectl = require_kubectl()
     version = subprocess.run([kubectl, "version", "--client"], capture_output=True, text=True, check=True).stdout
     print(f"kubectl: {kubectl}, {version.splitlines()[0]}")
-    lines = [LINE.match(line) for line in (ROOT / "docs" / "kubectl.md").read_text().splitlines()]
+    lines = [LINE.match(line) for line in (ROOT / "docs" / "tutorial" / "kubectl.md").read_text().splitlines()]
     steps = [match for match in lines if match]
     assert len(steps) > 40
     environment = {**os.environ, "KUBECONFIG": str(kubeconfig)}

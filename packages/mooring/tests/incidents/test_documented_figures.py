@@ -1,4 +1,4 @@
-"""The figures in docs/replays.md are those of a run."""
+"""The figures in docs/incidents/README.md are those of a run."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from mooring.incidents.replay import Outcome
 from mooring.incidents.table import as_markdown
 from packages.mooring.tests.incidents.halves import play_half
 
-DOCUMENT = Path(__file__).parents[4] / "docs" / "replays.md"
+DOCUMENT = Path(__file__).parents[4] / "docs" / "incidents" / "README.md"
 
 
 @pytest.mark.slow

@@ -23,7 +23,9 @@ class TooMany(Refused):
     """The caller has reached a limit."""
 
     def __init__(self, limit: str, code: str, message: str, retry_after_seconds: float) -> None:
-        super().__init__(message, fix="ask again later, or raise the limit (docs/settings.md)", detail={"limit": limit})
+        super().__init__(
+            message, fix="ask again later, or raise the limit (docs/reference/settings.md)", detail={"limit": limit}
+        )
         self.code = code  # type: ignore[misc]  # one class, a code for each limit
         self.retry_after_seconds = retry_after_seconds
         REQUESTS_REFUSED.labels(limit).inc()

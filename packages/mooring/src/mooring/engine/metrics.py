@@ -1,4 +1,7 @@
-"""Metrics that hold for every kind; those of a kind are in its controller's `metrics.py`. docs/metrics.md lists all."""
+"""Metrics that hold for every kind; those of a kind are in its controller's `metrics.py`.
+
+docs/reference/metrics.md lists all.
+"""
 
 from collections.abc import Callable, Iterable
 
@@ -116,7 +119,9 @@ class LeaderGauge(Collector):
 
 RECONCILE_SECONDS = Histogram("mooring_reconcile_seconds", "Duration of one reconcile pass.", ["reconciler"])
 RECONCILE_ERRORS = Counter(
-    "mooring_reconcile_errors_total", "Passes that failed and were retried.", ["reconciler", "kind"]
+    "mooring_reconcile_errors_total",
+    "Passes that failed and were retried; kind bug should stay at zero.",
+    ["reconciler", "kind"],
 )
 RAILS_HELD = LeaderGauge("mooring_rails_held", "Destructive acts that the rails hold back now.", ("invariant",))
 HOUSEKEEPING_BACKLOG = LeaderGauge(
@@ -124,11 +129,12 @@ HOUSEKEEPING_BACKLOG = LeaderGauge(
     "Rows that are older than their retention and not deleted yet, at most 100000.",
     ("table",),
 )
-LEADING = Gauge("mooring_leading", "1 while this replica acts.")
+LEADING = Gauge("mooring_leading", "1 while this replica leads.")
 CACHE_OBJECTS = Gauge("mooring_cache_objects", "Objects in a cache.", ["resource"])
 CACHE_FRESH = Gauge("mooring_cache_fresh", "1 while a cache is synced and its watch is alive.", ["resource"])
 OUTGOING_REFUSED = Counter(
-    "mooring_outgoing_refused_total", "Outgoing calls that were refused because of their destination."
+    "mooring_outgoing_refused_total",
+    "Outgoing calls (mints, health checks) that were refused because of their destination.",
 )
 EVENTS_DROPPED = Counter(
     "mooring_events_dropped_total", "Events that were not written, because their object had too many of them."

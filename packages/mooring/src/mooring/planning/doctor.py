@@ -151,7 +151,7 @@ def judge_ledger(incarnation: str, armed: bool, cause: str) -> Check:
         WARN,
         message,
         evidence,
-        "compare its claims with the cluster (docs/ledger.md), then: mooring arm --reason '...'",
+        "compare its claims with the cluster (docs/concepts/ledger.md), then: mooring arm --reason '...'",
     )
 
 

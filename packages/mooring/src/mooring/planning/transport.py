@@ -56,5 +56,5 @@ def judge_encryption(hosts: Sequence[str], sslmode: str, encrypted: bool) -> Che
         CheckStatus.WARN,
         f"the connection to {', '.join(remote)} is {state} (sslmode={sslmode})",
         evidence,
-        "add sslmode=verify-full and sslrootcert=FILE to MOORING_DATABASE (docs/settings.md)",
+        "add sslmode=verify-full and sslrootcert=FILE to MOORING_DATABASE (docs/reference/settings.md)",
     )

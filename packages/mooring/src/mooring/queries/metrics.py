@@ -33,7 +33,7 @@ class InvariantFigures(Collector):
 
 def _families(invariants: Sequence[InvariantReading]) -> list[Metric]:
     broken = GaugeMetricFamily(
-        "mooring_invariant_broken", "Objects that violate an invariant; NaN: unknown.", labels=_LABELS
+        "mooring_invariant_broken", "Objects that violate an invariant now; NaN while unknown.", labels=_LABELS
     )
     paused = GaugeMetricFamily("mooring_invariant_paused", "1 while an invariant is paused.", labels=_LABELS)
     found = CounterMetricFamily("mooring_invariant_found", "Violations that were found.", labels=_LABELS)

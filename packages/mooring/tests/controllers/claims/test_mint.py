@@ -26,7 +26,7 @@ from packages.mooring.tests.planning.invariants.test_claims import row
 
 pytestmark = pytest.mark.realtime
 
-DOCUMENT = Path(__file__).parents[5] / "docs" / "mint.md"
+DOCUMENT = Path(__file__).parents[5] / "docs" / "how-to" / "mint.md"
 KEY = b"a key with \x00 bytes"
 TOKEN = "s3cr3t-token"
 BEARER = {"bearer": {"secretName": "mint", "key": "token"}}

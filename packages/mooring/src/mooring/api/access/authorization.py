@@ -98,6 +98,7 @@ def forbidden(identity: Identity, wanted: Access) -> Forbidden:
     """The error of a caller that may not, with what would have to be granted."""
     return Forbidden(
         f"{identity.user} may not {describe(wanted)}",
-        fix="bind a Role that allows it, such as mooring-view, mooring-claimer or mooring-operator (docs/access.md)",
+        fix="bind a Role that allows it, such as mooring-view, mooring-claimer or mooring-operator"
+        " (docs/how-to/access.md)",
         detail={"user": identity.user, **wanted.attributes},
     )

@@ -28,7 +28,10 @@ CLAIM_HANDOVER = PoolHistogram(
     buckets=_SECONDS,
 )
 CLAIM_HOLD = PoolHistogram(
-    "mooring_claim_hold_seconds", "How long a claim ran until it ended.", ["pool"], buckets=_HOLD_SECONDS
+    "mooring_claim_hold_seconds",
+    "How long a claim ran on its last worker until it ended.",
+    ["pool"],
+    buckets=_HOLD_SECONDS,
 )
 CLAIMS_ENDED = PoolCounter("mooring_claims_ended_total", "Claims that ended, by cause.", ["pool", "cause"])
 CLAIMS_REQUEUED = PoolCounter(

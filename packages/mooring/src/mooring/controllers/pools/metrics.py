@@ -4,11 +4,16 @@ from prometheus_client import Counter, Gauge
 
 from mooring.engine.metrics import LeaderGauge, PoolCounter
 
-WORKERS_CREATED = PoolCounter("mooring_workers_created_total", "Worker pods made.", ["pool"])
+WORKERS_CREATED = PoolCounter("mooring_workers_created_total", "Worker pods created.", ["pool"])
 WORKERS_RETIRED = PoolCounter("mooring_workers_retired_total", "Worker pods deleted.", ["pool", "invariant"])
-CREATE_FAILURES = PoolCounter("mooring_worker_create_failures_total", "Worker pods that could not be made.", ["pool"])
+CREATE_FAILURES = PoolCounter(
+    "mooring_worker_create_failures_total", "Worker pods that could not be created.", ["pool"]
+)
 POOL_WORKERS = LeaderGauge("mooring_pool_workers", "Workers of a pool by state.", ("pool", "state"))
 NODES_QUARANTINED = Gauge("mooring_nodes_quarantined", "Nodes closed for new workers, because starts failed there.")
-HEALTH_CHECKS = Counter("mooring_health_checks_total", "Health checks of workers.", ["outcome"])
-HEALTH_LAG = Gauge("mooring_health_lag_seconds", "How late the last health check began.")
+HEALTH_CHECKS = Counter("mooring_health_checks_total", "Health checks of workers, by outcome.", ["outcome"])
+HEALTH_LAG = Gauge(
+    "mooring_health_lag_seconds",
+    "How late the last health check began, in seconds; rises when too many checks wait for an answer.",
+)
 WORKERS_UNHEALTHY = Gauge("mooring_workers_unhealthy", "Workers that reached their health-check failure threshold.")

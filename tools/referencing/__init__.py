@@ -1,0 +1,1 @@
+"""The pages and tables of the reference, each made from the code that it describes."""

@@ -1,7 +1,5 @@
 """The session of docs/tutorial/kubectl.md, line by line, with a real kubectl against the sandbox."""
 
-import os
-import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,12 +7,10 @@ from pathlib import Path
 import pytest
 
 from mooring.kinds import load_crds
+from packages.mooring.tests.docs.session import run_step, steps_of
 from packages.mooring.tests.requirements import require_kubectl
 
 pytestmark = pytest.mark.realtime
-
-ROOT = Path(__file__).parents[4]
-LINE = re.compile(r"^(?P<command>kubectl .*?) # -> (?P<expected>.*)$")
 
 
 @pytest.fixture(scope="module")
@@ -42,20 +38,7 @@ def test_every_line_of_the_documented_session_works(kubeconfig: Path) -> None:
     kubectl = require_kubectl()
     version = subprocess.run([kubectl, "version", "--client"], capture_output=True, text=True, check=True).stdout
     print(f"kubectl: {kubectl}, {version.splitlines()[0]}")
-    lines = [LINE.match(line) for line in (ROOT / "docs" / "tutorial" / "kubectl.md").read_text().splitlines()]
-    steps = [match for match in lines if match]
+    steps = list(steps_of("tutorial/kubectl.md"))
     assert len(steps) > 40
-    environment = {**os.environ, "KUBECONFIG": str(kubeconfig)}
     for step in steps:
-        done = subprocess.run(
-            step["command"],
-            shell=True,
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == 0, f"{step['command']}\n{done.stdout}{done.stderr}"
-        assert step["expected"] in done.stdout, f"{step['command']}\n{done.stdout}{done.stderr}"
+        run_step(step, {"KUBECONFIG": str(kubeconfig)})

@@ -27,7 +27,7 @@ def compute_rows(outcome: Outcome) -> list[FigureRow]:
 
 
 def as_markdown(outcome: Outcome) -> str:
-    """The table as docs/incidents/README.md has it; rows that are empty in both halves are left out."""
+    """The table as docs/incidents has it; rows that are empty in both halves are left out."""
     rows = [row for row in compute_rows(outcome) if row.without or row.protected]
     lines = [f"| {row.figure} | {_cell(row.without)} | {_cell(row.protected)} |" for row in rows]
     return "\n".join(["| figure | without | with |", "|---|---|---|", *lines])

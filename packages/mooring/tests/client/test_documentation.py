@@ -1,4 +1,4 @@
-"""Every example of docs/reference/sdk.md runs unchanged against a Mooring behind a real port."""
+"""Every Python example of these pages runs unchanged against a Mooring behind a real port."""
 
 import os
 import re
@@ -12,8 +12,16 @@ from mooring import client
 from mooring.model.errors import MooringError
 from packages.mooring.tests.client.dock import TOKEN, Dock
 
-TEXT = (Path(__file__).parents[4] / "docs" / "reference" / "sdk.md").read_text()
-EXAMPLES = re.findall(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+ROOT = Path(__file__).parents[4]
+TEXT = (ROOT / "docs" / "reference" / "sdk.md").read_text()
+PAGES = ("docs/reference/sdk.md", "docs/how-to/runners.md", "docs/how-to/queries.md", "packages/mooring/README.md")
+EXAMPLES = {
+    f"{page}:{number}": example
+    for page in PAGES
+    for number, example in enumerate(
+        re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
+    )
+}
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +54,10 @@ def test_there_are_examples():
     assert len(EXAMPLES) >= 6
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=range(len(EXAMPLES)))
-def test_an_example_runs_and_leaves_nothing_claimed(documented, example, monkeypatch, capsys):
+@pytest.mark.parametrize("place", EXAMPLES)
+def test_an_example_runs_and_leaves_nothing_claimed(documented, place, monkeypatch, capsys):
     monkeypatch.setenv("MOORING_URL", documented.url)
     monkeypatch.setenv("MOORING_TOKEN", TOKEN)
-    exec(compile(example, "docs/reference/sdk.md", "exec"), {"__name__": "example"})
+    exec(compile(EXAMPLES[place], place, "exec"), {"__name__": "example"})
     assert capsys.readouterr().out.strip(), "an example shows something"
     assert documented.open_claims("runners/linux") == documented.open_claims("runners/jobs") == 0

@@ -32,7 +32,7 @@ def test_every_mark_is_described_and_nothing_else_is():
 def test_every_page_is_in_one_part_of_the_site():
     site = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
     parts = {title: pages for part in site["nav"] for title, pages in part.items()}
-    assert list(parts) == ["Home", "Tutorial", "How-to", "Reference", "Concepts", "Drydock"]
+    assert list(parts) == ["Home", "Tutorial", "How-to", "Reference", "Concepts", "Incidents", "Drydock", "Hawser"]
     listed = [page for pages in parts.values() for page in _pages(pages)]
     assert sorted(listed) == sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
 

@@ -17,6 +17,7 @@ from hawser.transport import Request, Response
 _HOST = "127.0.0.1"
 _MAX_LINE = 1 << 16  # label selectors can be long
 _GRACE_SECONDS = 1.0  # for answers under way when the server stops
+_FAREWELL_SECONDS = 0.1  # for the other side's half of the end of TLS, which a killed client never sends
 
 
 @asynccontextmanager
@@ -52,19 +53,21 @@ async def serve(api: ApiServer, *, port: int = 0, certificate: KeyPair | None = 
 
     # A watch whose client has gone must end at once, not at the next event that cannot be sent.
     server = web.Server(handle, handler_cancellation=True, access_log=None, max_line_size=_MAX_LINE)
-    runner = web.ServerRunner(server, shutdown_timeout=_GRACE_SECONDS)
-    await runner.setup()
-    site = web.TCPSite(runner, _HOST, port, ssl_context=_tls(certificate) if certificate else None)
+    tls = {"ssl": _tls(certificate), "ssl_shutdown_timeout": _FAREWELL_SECONDS} if certificate else {}
+    listener = await asyncio.get_running_loop().create_server(server, _HOST, port, **tls)  # type: ignore[arg-type]
     try:
-        await site.start()
-        _, bound = runner.addresses[0][:2]
+        _, bound = listener.sockets[0].getsockname()
         yield f"{'https' if certificate else 'http'}://{_HOST}:{bound}"
     finally:
+        listener.close()
         for stream in tuple(streams):
             await stream.close()
         for conversation in conversations:
             conversation.cancel()
-        await runner.cleanup()
+        server.pre_shutdown()
+        await server.shutdown(_GRACE_SECONDS)
+        if certificate:
+            await asyncio.sleep(2 * _FAREWELL_SECONDS)  # noqa: TID251 - real sockets; nobody waits for the loop any more
 
 
 def _tls(pair: KeyPair) -> ssl.SSLContext:

@@ -40,6 +40,8 @@ class LimitOptions:
     open_requests: int = 500
     streams_each: int = 50
     streams: int = 1000
+    connections_each: int = 2000
+    connections: int = 10_000
 
 
 @dataclass(slots=True)
@@ -126,10 +128,13 @@ def caller_of(scope: Scope) -> str:
 def address_of(scope: Scope) -> str:
     """The address of the client; of IPv6, the network that a site has to itself."""
     client = scope.get("client")
-    if not client:
-        return "address/unknown"
+    return address_of_host(client[0]) if client else "address/unknown"
+
+
+def address_of_host(host: str) -> str:
+    """The same, of the host that a connection comes from."""
     try:
-        address = ip_address(client[0])
+        address = ip_address(host)
     except ValueError:
-        return f"address/{client[0]}"
+        return f"address/{host}"
     return f"address/{address if address.version == 4 else ip_network((address, 64), strict=False)}"

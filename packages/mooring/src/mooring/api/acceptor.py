@@ -15,6 +15,7 @@ from mooring.api.request_limit import LimitedProtocol, too_many_connections
 log = structlog.get_logger()
 
 HANDSHAKE_SECONDS = 10.0
+_MOST_AT_ONCE = 100
 _PAUSE_SECONDS = 0.2  # after an error of the system, as when it has no more descriptors
 
 
@@ -34,33 +35,40 @@ class Acceptor:
         self._tls = tls
         self._loop = asyncio.get_running_loop()
         self._opening: set[asyncio.Task[None]] = set()
+        self._resting: asyncio.TimerHandle | None = None
         listener.setblocking(False)
-        self._running = asyncio.create_task(self._run(), name="mooring-acceptor")
-
-    def on_failure(self, act: Callable[[], None]) -> None:
-        """Call `act` when it ends for another reason than `close`."""
-        self._running.add_done_callback(lambda ended: None if ended.cancelled() else act())
+        self._listen()
 
     def close(self) -> None:
         """Accept nothing more. Connections that are open stay."""
-        self._running.cancel()
-        for task in self._opening:
-            task.cancel()
+        self._loop.remove_reader(self._listener)
+        if self._resting is not None:
+            self._resting.cancel()
+        for opening in self._opening:
+            opening.cancel()
 
     async def wait_closed(self) -> None:
-        """Raises what ended it, if that was not `close`."""
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._running
+        """Until no connection is half open."""
+        if self._opening:
+            await asyncio.wait(self._opening)
 
-    async def _run(self) -> None:
-        while True:
+    def _listen(self) -> None:
+        self._loop.add_reader(self._listener, self._accept)
+
+    def _accept(self) -> None:
+        """All that wait, up to some: others have to be served between them."""
+        for _ in range(_MOST_AT_ONCE):
             try:
-                accepted, peer = await self._loop.sock_accept(self._listener)
+                accepted, peer = self._listener.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
             except OSError as error:
                 log.warning("no connection can be accepted", error=error.strerror)
                 self._connections.close_longest_waiting()
-                await self._pause()
-                continue
+                self._loop.remove_reader(self._listener)
+                self._resting = self._loop.call_later(_PAUSE_SECONDS, self._listen)
+                return
+            accepted.setblocking(False)
             self._open(accepted, address_of_host(peer[0]))
 
     def _open(self, accepted: socket.socket, address: str) -> None:
@@ -96,8 +104,3 @@ class Acceptor:
         if opening.cancelled() or error is not None:
             connection.ended()
             accepted.close()
-
-    async def _pause(self) -> None:
-        over = asyncio.Event()
-        self._loop.call_later(_PAUSE_SECONDS, over.set)
-        await over.wait()

@@ -18,6 +18,7 @@ from mooring.model.errors import Misconfigured
 from mooring.model.hosts import is_loopback
 
 GRACE_SECONDS = 2
+BACKLOG = 2048  # a client that finds it full tries again after a second
 _DEAD_PEERS = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 3, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 20_000}  # s, s, -, ms
 KEEP_ALIVE_SECONDS = 75  # longer than clients keep idle connections, so that the client closes them
 
@@ -47,7 +48,7 @@ def bind(host: str, port: int) -> socket.socket:
         raise Misconfigured(
             f"cannot listen on {host}:{port}: {error.strerror}", fix="choose another address"
         ) from error
-    listener.listen(512)
+    listener.listen(BACKLOG)
     return listener
 
 
@@ -74,16 +75,10 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=[])
         acceptors = [Acceptor(one, self._connections, self._protocol, self.config.ssl) for one in self._listeners]
-        for acceptor in acceptors:
-            acceptor.on_failure(self.stop)
         self.servers = acceptors  # type: ignore[assignment]  # they are closed and waited for, as servers are
 
     def _protocol(self) -> LimitedProtocol:
         return LimitedProtocol(self.config, self.server_state, self.lifespan.state)
-
-    def stop(self) -> None:
-        """Let running requests finish, for a short time."""
-        self.should_exit = True
 
 
 class HttpHost:
@@ -120,4 +115,4 @@ class HttpHost:
 
     def stop(self) -> None:
         """Let running requests finish, for a short time."""
-        self._server.stop()
+        self._server.should_exit = True

@@ -69,6 +69,21 @@ class Limits:
 
     def admit(self, caller: str) -> None:
         """Count one request; raises `TooMany` if the caller sends too many a second."""
+        self._bucket_with_credit(caller).tokens -= 1
+
+    def check(self, caller: str) -> None:
+        """Raise `TooMany` if the next request of the caller would be one too many."""
+        self._bucket_with_credit(caller)
+
+    def _bucket_with_credit(self, caller: str) -> _Bucket:
+        bucket = self._refill(caller)
+        if bucket.tokens < 1:
+            rate = self._options.requests_per_second
+            message = f"more than {rate} requests a second"
+            raise TooMany("rate", "too_many_requests", message, (1 - bucket.tokens) / max(rate, 1))
+        return bucket
+
+    def _refill(self, caller: str) -> _Bucket:
         rate, burst, now = self._options.requests_per_second, self._options.request_burst, self._clock.monotonic()
         bucket = self._buckets.get(caller)
         if bucket is None:
@@ -79,10 +94,7 @@ class Limits:
             self._buckets.move_to_end(caller)
             bucket.tokens = min(burst, bucket.tokens + (now - bucket.at) * rate)
             bucket.at = now
-        if bucket.tokens < 1:
-            message = f"more than {rate} requests a second"
-            raise TooMany("rate", "too_many_requests", message, (1 - bucket.tokens) / max(rate, 1))
-        bucket.tokens -= 1
+        return bucket
 
     def enter(self, scope: Scope, caller: str) -> None:
         """Count a request until `leave`."""

@@ -1,6 +1,7 @@
 """Clusters as a whole: the API, what moves in it and the nodes, in virtual time, on this machine and for Kubernetes."""
 
 import asyncio
+import errno
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -171,6 +172,16 @@ def test_a_folder_has_one_owner_at_a_time(tmp_path: Path) -> None:
         pytest.fail("two owners")
     with state_folder(tmp_path):
         pass
+
+
+def test_a_full_disk_is_reported_and_not_a_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_space(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "pwrite", no_space)
+    full = pytest.raises(Misconfigured, match="No space left on device")
+    with full, state_folder(tmp_path):
+        raise AssertionError("nobody holds it")
 
 
 @pytest.mark.realtime

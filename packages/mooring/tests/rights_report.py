@@ -35,5 +35,5 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 def _is_whole(config: pytest.Config) -> bool:
     """Whether everything runs: no path, mark or word was asked for."""
-    asked = config.option.markexpr or config.option.keyword or config.option.lf
+    asked = config.option.markexpr or config.option.keyword or getattr(config.option, "lf", False)
     return not asked and config.args_source is not pytest.Config.ArgsSource.ARGS and not config.option.collectonly

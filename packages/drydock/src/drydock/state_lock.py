@@ -16,8 +16,7 @@ def state_folder(folder: Path) -> Iterator[Path]:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        reason = error.strerror or "unusable"
-        raise Misconfigured(f"cannot keep state in {folder}: {reason}", fix="choose another --state") from error
+        raise _unusable(folder, error) from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -26,8 +25,16 @@ def state_folder(folder: Path) -> Iterator[Path]:
             raise Misconfigured(
                 f"{folder} is in use by process {holder}", fix="stop it, or choose another --state"
             ) from error
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        try:
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        except OSError as error:  # a disk that is full makes the file, but writes nothing
+            raise _unusable(folder, error) from error
         yield folder
     finally:
         os.close(descriptor)
+
+
+def _unusable(folder: Path, error: OSError) -> Misconfigured:
+    reason = error.strerror or "unusable"
+    return Misconfigured(f"cannot keep state in {folder}: {reason}", fix="free space, or choose another --state")

@@ -6,6 +6,7 @@ valid by what they say of themselves are refused without a request. Tokens are r
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from hawser.clock import Clock
@@ -36,14 +37,18 @@ class TokenReviews:
         self._known: OrderedDict[bytes, _Known] = OrderedDict()  # the least recently used first
         self._requests: SharedRequests[bytes, TokenReviewResult] = SharedRequests()
 
-    async def review(self, token: str) -> TokenReviewResult:
-        """Whose token it is. Not `authenticated` unless the API server confirms this audience; `error` says why."""
+    async def review(self, token: str, before_asking: Callable[[], None] = lambda: None) -> TokenReviewResult:
+        """Whose token it is. Not `authenticated` unless the API server confirms this audience; `error` says why.
+
+        `before_asking` may raise, to refuse a request to the API server.
+        """
         key = hashlib.sha256(token.encode()).digest()
         known = self._recall(key)
         if known is not None:
             return known
         if fault := find_fault(token, self.audience, self._clock.now()):
             return TokenReviewResult(error=fault)
+        before_asking()
         return await self._requests.ask(key, lambda: self._ask(key, token))
 
     def _recall(self, key: bytes) -> TokenReviewResult | None:

@@ -53,6 +53,8 @@ class Settings:
     open_requests: Annotated[int, "Requests of one caller that may be unanswered at a time."] = 500
     event_streams_each: Annotated[int, "Event streams that one caller may have open."] = 50
     event_streams: Annotated[int, "Event streams that may be open on a replica in all."] = 1000
+    connections_each: Annotated[int, "Connections that one address may have open."] = 2000
+    connections: Annotated[int, "Connections that may be open on a replica in all."] = 10_000
     replica: Annotated[str, "Name of this replica; empty means the host's name."] = ""
     open_pages: Annotated[bool, "Show pages without a login to browsers on this machine."] = False
     submission_ceiling: Annotated[int, "Most submissions that run at once in a namespace; others wait."] = (

@@ -149,7 +149,10 @@ async def _exchange(app: Litestar, scope: dict[str, Any], payload: bytes) -> Ans
 
 @contextlib.asynccontextmanager
 async def open_front(
-    stage: Stage, replica: Replica, options: AccessOptions = AccessOptions(OPERATOR_TOKEN)
+    stage: Stage,
+    replica: Replica,
+    options: AccessOptions = AccessOptions(OPERATOR_TOKEN),
+    limits: LimitOptions = LimitOptions(),
 ) -> AsyncIterator[Front]:
     """The API and the pages of a replica, with the roles for callers installed."""
     mooring, client = replica.mooring, replica.mooring.context.client
@@ -165,9 +168,7 @@ async def open_front(
         mooring.submissions.commands,
         mooring.services.commands,
     )
-    parts = ApiParts(
-        mooring.queries, commands, mooring, hub, access, Limits(LimitOptions(), replica.clock), replica.clock
-    )
+    parts = ApiParts(mooring.queries, commands, mooring, hub, access, Limits(limits, replica.clock), replica.clock)
     running = [asyncio.create_task(hub.run()), asyncio.create_task(live.run())]
     for role in caller_roles():
         await stage.client.create(CLUSTERROLES, role)

@@ -4,7 +4,10 @@ import asyncio
 
 from drydock.faults import Answer, Rule
 from hawser.resources import ROLEBINDINGS
+from mooring.api.access.sessions import COOKIE
+from mooring.api.limits import LimitOptions
 from mooring.incidents.stage import NAMESPACE
+from mooring.ledger.twin.sessions import MemorySessions
 from packages.mooring.tests.access.front import OPERATOR_TOKEN, make_account, make_namespace, open_front, request_token
 from packages.mooring.tests.access.judging import make_callers
 
@@ -126,3 +129,34 @@ async def test_a_stream_ends_when_its_reader_may_not_read_any_more(world):
                 binding["metadata"].pop(field, None)
             await world.client.create(ROLEBINDINGS, binding, NAMESPACE)
             await world.clock.sleep(11)
+
+
+async def test_an_address_that_sends_forged_tokens_and_sessions_does_not_make_mooring_ask_about_them(
+    world, monkeypatch
+):
+    looked_up = []
+    find = MemorySessions.find
+
+    async def recorded(sessions, id_hash, **at):
+        looked_up.append(id_hash)
+        return await find(sessions, id_hash, **at)
+
+    monkeypatch.setattr(MemorySessions, "find", recorded)
+    replica = world.start()
+    async with open_front(world, replica, limits=LimitOptions(requests_per_second=1, request_burst=10)) as front:
+        await world.pool(warm=1, max=1)
+        known = await make_account(world, NAMESPACE, "known", "mooring-view")
+        other = await make_account(world, NAMESPACE, "other", "mooring-view")
+        assert (await front.call("GET", READ, known)).status == 200
+        cookie = {"cookie": f"{COOKIE}={(await front.access.authentication.log_in(OPERATOR_TOKEN))}"}
+        assert (await front.call("GET", READ, headers=cookie)).status == 200
+        before = reviews(replica, "tokenreviews")
+        head, payload, signature = other.split(".")
+        forged = [await front.call("GET", READ, f"{head}.{payload}.{n:04}{signature[4:]}") for n in range(30)]
+        assert [answer.status for answer in forged] == [401] * 10 + [429] * 20
+        assert reviews(replica, "tokenreviews") - before == 10
+        looked_up.clear()
+        guessed = [await front.call("GET", READ, headers={"cookie": f"{COOKIE}={n:064x}"}) for n in range(5)]
+        assert {answer.status for answer in guessed} == {429} and looked_up == []
+        assert (await front.call("GET", READ, known)).status == 200, "who is known is not asked about"
+        assert (await front.call("GET", READ, headers=cookie)).status == 200

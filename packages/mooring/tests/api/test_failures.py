@@ -5,7 +5,8 @@ from html import unescape
 from typing import Any
 
 import pytest
-from litestar import Litestar, get
+import structlog
+from litestar import Litestar, Request, get, post
 from litestar.exceptions import LitestarDeprecationWarning
 from litestar.testing import TestClient
 
@@ -28,14 +29,21 @@ def fail(case: str) -> None:
     raise CASES[case][0] if case in CASES else Unauthorized("who are you?")
 
 
-@pytest.fixture(scope="module")
-def client() -> Any:
+@post("/read")
+async def read(request: Request[Any, Any, Any]) -> int:
+    return len(await request.body())
+
+
+def build_app() -> Litestar:
+    handlers = error_handlers(failure_page)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LitestarDeprecationWarning)
-        app = Litestar(
-            [fail], exception_handlers=error_handlers(failure_page), openapi_config=None, logging_config=None
-        )
-    with TestClient(app, raise_server_exceptions=False) as opened:
+        return Litestar([fail, read], exception_handlers=handlers, openapi_config=None, logging_config=None)
+
+
+@pytest.fixture(scope="module")
+def client() -> Any:
+    with TestClient(build_app(), raise_server_exceptions=False) as opened:
         yield opened
 
 
@@ -57,3 +65,23 @@ def test_a_browser_without_a_login_is_led_to_it(client: Any):
     answer = client.get("/stranger", headers=BROWSER, follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (303, "/login")
     assert client.get("/stranger").status_code == 401
+
+
+async def test_a_client_that_hangs_up_within_its_body_writes_nothing_into_the_log():
+    received = iter([{"type": "http.request", "body": b"half", "more_body": True}, {"type": "http.disconnect"}])
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return next(received)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "scheme": "http",
+        "path": "/read", "raw_path": b"/read", "root_path": "", "query_string": b"", "headers": [],
+        "client": ("192.0.2.7", 1), "server": ("mooring.example", 80),
+    }  # fmt: skip
+    with structlog.testing.capture_logs() as logged:
+        await build_app()(scope, receive, send)  # type: ignore[arg-type]
+    assert logged == [] and sent[0]["status"] == 400

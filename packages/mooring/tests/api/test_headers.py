@@ -38,6 +38,11 @@ def test_no_answer_may_be_taken_for_another_type(api: httpx.Client, path: str):
     assert api.get(path).headers["x-content-type-options"] == "nosniff"
 
 
+@pytest.mark.parametrize("path", ["/v1/pools", "/v1/claims", "/claims.json", "/audit.csv", "/v1/claims/none"])
+def test_what_may_be_secret_is_stored_by_nobody(api: httpx.Client, path: str):
+    assert api.get(path).headers.get_list("cache-control") == ["no-store"]
+
+
 def test_the_server_does_not_tell_what_it_is_made_of(stranger: httpx.Client):
     assert "server" not in stranger.get("/").headers
 

@@ -5,7 +5,10 @@ import socket
 
 import pytest
 
+from mooring.api.acceptor import Acceptor
+from mooring.api.connections import Connection, Connections
 from mooring.api.hosting import bind
+from mooring.api.limits import LimitOptions
 
 
 @pytest.mark.realtime
@@ -17,15 +20,20 @@ async def test_the_second_part_of_an_answer_does_not_wait_for_the_clients_word()
 async def _nodelay_of_an_accepted_connection() -> int:
     accepted: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
-    def look(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        accepted.set_result(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
-        writer.close()
+    class Look(asyncio.Protocol):
+        connection: Connection
 
-    listener = bind("127.0.0.1", 0)
-    async with await asyncio.start_server(look, sock=listener):
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            accepted.set_result(transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            transport.close()
+
+    with bind("127.0.0.1", 0) as listener:
+        acceptor = Acceptor(listener, Connections(LimitOptions()), Look, None)  # type: ignore[arg-type]
         _, writer = await asyncio.open_connection(*listener.getsockname())
         nodelay = await asyncio.wait_for(accepted, 5)
         writer.close()
+        acceptor.close()
+        await acceptor.wait_closed()
         return nodelay
 
 

@@ -13,10 +13,10 @@ import pytest
 from litestar import Litestar, Request, get, post
 
 from hawser.clock import SystemClock
-from mooring.api import head_limit
+from mooring.api import request_limit
 from mooring.api.certificate import ServingCertificate, TlsFiles
-from mooring.api.head_limit import MOST_BYTES
 from mooring.api.hosting import HttpHost, bind, refuse_plain_http
+from mooring.api.request_limit import MOST_BYTES
 from mooring.api.server import secure_headers
 from mooring.model.errors import Misconfigured
 from packages.mooring.tests.certificates import TestAuthority
@@ -200,8 +200,8 @@ async def test_a_large_body_is_no_head_and_the_next_request_on_its_connection_is
 async def test_a_request_that_does_not_arrive_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes, answered: bytes
 ):
-    monkeypatch.setattr(head_limit, "HEAD_SECONDS", 0.3)
-    monkeypatch.setattr(head_limit, "BODY_SECONDS", 0.3)
+    monkeypatch.setattr(request_limit, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(request_limit, "BODY_SECONDS", 0.3)
     async with served(tmp_path, tls=False) as there:
         reader, writer = await there.connect()
         writer.write(sent)
@@ -214,8 +214,8 @@ async def test_a_request_that_does_not_arrive_is_given_up(
 async def test_a_slow_answer_and_a_pause_between_requests_are_no_slow_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(head_limit, "HEAD_SECONDS", 0.3)
-    monkeypatch.setattr(head_limit, "BODY_SECONDS", 0.3)
+    monkeypatch.setattr(request_limit, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(request_limit, "BODY_SECONDS", 0.3)
     async with served(tmp_path, tls=False) as there:
         reader, writer = await there.connect()
         for _ in range(2):

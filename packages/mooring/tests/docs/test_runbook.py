@@ -97,7 +97,7 @@ def error_codes() -> set[str]:
     limits = ast.parse((SOURCE / "api" / "limits.py").read_text())
     calls = [node for node in ast.walk(limits) if isinstance(node, ast.Call) and ast.unparse(node.func) == "TooMany"]
     named = {_beginning(call.args[1]) for call in calls}
-    head = set(re.findall(r'_answer\(\s*\d+,\s*"(\w+)"', (SOURCE / "api" / "head_limit.py").read_text()))
+    head = set(re.findall(r'_answer\(\s*\d+,\s*"(\w+)"', (SOURCE / "api" / "request_limit.py").read_text()))
     client = {UNREADABLE, Unreachable.local_code, Untrusted.local_code}
     return raised | named | head | client | set(api_errors.CODES.values())
 

@@ -13,6 +13,7 @@ from mooring.model import names
 
 Body = dict[str, Any]
 
+_LOOKED_INTO = 50  # items of a list; a longer one is one of ours
 _KEPT = ("name", "namespace", "uid", "resourceVersion")  # without them it is not an object of this name at all
 NASTY: tuple[Any, ...] = (
     None, "", " ", "0", "-1", "²", "٣", "NaN", "Infinity", "true", "x" * 70_000, "\x00", "\u202e\ud7ff", "a/b/c",
@@ -111,7 +112,7 @@ def _places(value: Any) -> Any:
             yield value, key
             yield from _places(item)
     elif isinstance(value, list):
-        for index, item in enumerate(value):
+        for index, item in enumerate(value[:_LOOKED_INTO]):
             yield value, index
             yield from _places(item)
 

@@ -1,14 +1,16 @@
 """Health checks in a whole cluster, in virtual time: who is lost, who is kept, and what happens to the claims."""
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 
 from drydock import Script
 from hawser.resources import NODES, PODS
 from mooring.controllers.activity import PolledActivity
-from mooring.controllers.pools.probe import Answer
-from mooring.incidents.fakes import REFUSED, SILENT
+from mooring.controllers.pools import health
+from mooring.controllers.pools.probe import Answer, Target
+from mooring.incidents.fakes import REFUSED, SILENT, Doctor
 from mooring.ledger.records import AuditFilter
 from mooring.model import names
 from mooring.model.claim import ClaimState, EndCause
@@ -209,3 +211,27 @@ async def test_a_word_in_the_health_check_heals_a_leaked_stamp_in_a_push_pool(wo
 
 def _saying(executing):
     return Answer(True, "200 OK", executing=executing)
+
+
+async def test_workers_that_never_answer_delay_only_the_checks_of_their_own_pool(monkeypatch):
+    async with harbour(1) as world:
+
+        async def check(doctor: Doctor, target: Target) -> Answer:
+            if doctor.answers.get(target.address) is SILENT:
+                await world.clock.sleep(target.timeout_seconds)
+            return doctor.answers.get(target.address, doctor.otherwise)
+
+        monkeypatch.setattr(health, "MOST_AT_ONCE", 8)
+        monkeypatch.setattr(Doctor, "check", check)
+        replica = world.start()
+        await settle(world, 2)
+        await world.pool(name="slow", warm=12, max=12, health={"port": 8000, "timeoutSeconds": 600})
+        await world.until_idle(12, name="slow")
+        for pod in await world.pods():
+            if pod.metadata.name.startswith("slow"):
+                world.doctor.answers[pod.status.pod_ip] = SILENT
+        await world.clock.sleep(60)
+        sound = [pod for pod in await world.pods() if pod.metadata.name.startswith("linux")]
+        for pod in sound:
+            found = replica.mooring.health.of(POOL, pod.metadata.uid)
+            assert found is not None and world.clock.now() - found.answered_at < timedelta(seconds=5)

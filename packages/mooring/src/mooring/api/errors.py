@@ -101,6 +101,10 @@ CODES = {
 
 def http_error(request: Request[Any, Any, Any], error: HTTPException) -> Response[ErrorBody]:
     """Errors of the framework in the same format."""
+    if error.detail == _HUNG_UP:  # nobody's error, and anybody could fill the log with it
+        return Response(
+            ErrorBody("invalid_input", "the client hung up before its request was complete"), status_code=400
+        )
     if error.status_code >= 500:
         return unexpected_error(request, error)
     message, detail = error.detail, {}
@@ -115,6 +119,7 @@ def http_error(request: Request[Any, Any, Any], error: HTTPException) -> Respons
     return Response(ErrorBody(code, message or code, detail), status_code=error.status_code)
 
 
+_HUNG_UP = "client disconnected prematurely"  # how the framework reports it, as an internal error
 _NO_BODY = {"key": "body", "message": "'data'", "source": "body"}  # how the framework reports a missing body
 _SEND_ONE = {"field": "body", "fix": "send a JSON object; /docs lists its fields"}
 

@@ -5,15 +5,20 @@ import errno
 import socket
 import ssl
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 
 import uvicorn
 from litestar import Litestar
 
-from mooring.api.head_limit import HeadLimitedProtocol
+from mooring.api.acceptor import Acceptor
+from mooring.api.connections import Connections, allow_descriptors
+from mooring.api.limits import LimitOptions
+from mooring.api.request_limit import LimitedProtocol
 from mooring.model.errors import Misconfigured
 from mooring.model.hosts import is_loopback
 
 GRACE_SECONDS = 2
+BACKLOG = 2048  # a client that finds it full tries again after a second
 _DEAD_PEERS = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 3, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 20_000}  # s, s, -, ms
 KEEP_ALIVE_SECONDS = 75  # longer than clients keep idle connections, so that the client closes them
 
@@ -43,7 +48,7 @@ def bind(host: str, port: int) -> socket.socket:
         raise Misconfigured(
             f"cannot listen on {host}:{port}: {error.strerror}", fix="choose another address"
         ) from error
-    listener.listen(512)
+    listener.listen(BACKLOG)
     return listener
 
 
@@ -56,31 +61,53 @@ def _notice_dead_peers(listener: socket.socket) -> None:
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals to the command, which has more to stop than this server."""
+    """Accepts connections by itself, and leaves signals to the command, which has more to stop than this server."""
+
+    def __init__(self, config: uvicorn.Config, listeners: Sequence[socket.socket], connections: Connections) -> None:
+        super().__init__(config)
+        self._listeners = listeners
+        self._connections = connections
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
         yield
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=[])
+        acceptors = [Acceptor(one, self._connections, self._protocol, self.config.ssl) for one in self._listeners]
+        self.servers = acceptors  # type: ignore[assignment]  # they are closed and waited for, as servers are
+
+    def _protocol(self) -> LimitedProtocol:
+        return LimitedProtocol(self.config, self.server_state, self.lifespan.state)
+
 
 class HttpHost:
     """Serves until it is cancelled or stopped; HTTPS, if there is a context."""
 
-    def __init__(self, app: Litestar, listeners: Sequence[socket.socket], tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self,
+        app: Litestar,
+        listeners: Sequence[socket.socket],
+        tls: ssl.SSLContext | None = None,
+        limits: LimitOptions = LimitOptions(),
+    ) -> None:
         config = uvicorn.Config(
             app,
             log_config=None,
+            log_level="error",  # every malformed request would be a line of the log, and anybody can send them
             access_log=False,
             lifespan="on",
             timeout_graceful_shutdown=GRACE_SECONDS,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
             server_header=False,
             proxy_headers=False,
-            http=HeadLimitedProtocol,
+            http=LimitedProtocol,
+            ws="none",
             ssl_context_factory=(lambda _, __: tls) if tls is not None else None,
         )
-        self._server = _Server(config)
+        room = replace(limits, connections=allow_descriptors(limits.connections))
         self._listeners = list(listeners)
+        self._server = _Server(config, self._listeners, Connections(room))
 
     async def run(self) -> None:
         """Serve."""

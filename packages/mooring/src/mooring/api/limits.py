@@ -40,6 +40,8 @@ class LimitOptions:
     open_requests: int = 500
     streams_each: int = 50
     streams: int = 1000
+    connections_each: int = 2000
+    connections: int = 10_000
 
 
 @dataclass(slots=True)
@@ -67,6 +69,21 @@ class Limits:
 
     def admit(self, caller: str) -> None:
         """Count one request; raises `TooMany` if the caller sends too many a second."""
+        self._bucket_with_credit(caller).tokens -= 1
+
+    def check(self, caller: str) -> None:
+        """Raise `TooMany` if the next request of the caller would be one too many."""
+        self._bucket_with_credit(caller)
+
+    def _bucket_with_credit(self, caller: str) -> _Bucket:
+        bucket = self._refill(caller)
+        if bucket.tokens < 1:
+            rate = self._options.requests_per_second
+            message = f"more than {rate} requests a second"
+            raise TooMany("rate", "too_many_requests", message, (1 - bucket.tokens) / max(rate, 1))
+        return bucket
+
+    def _refill(self, caller: str) -> _Bucket:
         rate, burst, now = self._options.requests_per_second, self._options.request_burst, self._clock.monotonic()
         bucket = self._buckets.get(caller)
         if bucket is None:
@@ -77,10 +94,7 @@ class Limits:
             self._buckets.move_to_end(caller)
             bucket.tokens = min(burst, bucket.tokens + (now - bucket.at) * rate)
             bucket.at = now
-        if bucket.tokens < 1:
-            message = f"more than {rate} requests a second"
-            raise TooMany("rate", "too_many_requests", message, (1 - bucket.tokens) / max(rate, 1))
-        bucket.tokens -= 1
+        return bucket
 
     def enter(self, scope: Scope, caller: str) -> None:
         """Count a request until `leave`."""
@@ -126,10 +140,13 @@ def caller_of(scope: Scope) -> str:
 def address_of(scope: Scope) -> str:
     """The address of the client; of IPv6, the network that a site has to itself."""
     client = scope.get("client")
-    if not client:
-        return "address/unknown"
+    return address_of_host(client[0]) if client else "address/unknown"
+
+
+def address_of_host(host: str) -> str:
+    """The same, of the host that a connection comes from."""
     try:
-        address = ip_address(client[0])
+        address = ip_address(host)
     except ValueError:
-        return f"address/{client[0]}"
+        return f"address/{host}"
     return f"address/{address if address.version == 4 else ip_network((address, 64), strict=False)}"

@@ -158,10 +158,17 @@ def _provided(parts: ApiParts) -> dict[str, Any]:
 
 
 async def secure_headers(message: Message, scope: Scope) -> None:
-    """Forbid browsers to guess the content type of a response, also of an error, and to come back without TLS."""
+    """Forbid browsers to guess the content type of a response, also of an error, and to come back without TLS.
+
+    Nobody stores a response that does not say how: it may have a payload, and a cookie does not keep proxies from it.
+    """
     if message["type"] == "http.response.start":
-        secure = [(b"strict-transport-security", b"max-age=31536000")] if scope["scheme"] == "https" else []
-        message["headers"] = [*message["headers"], (b"x-content-type-options", b"nosniff"), *secure]
+        headers = [*message["headers"], (b"x-content-type-options", b"nosniff")]
+        if not any(name == b"cache-control" for name, _ in headers):
+            headers.append((b"cache-control", b"no-store"))
+        if scope["scheme"] == "https":
+            headers.append((b"strict-transport-security", b"max-age=31536000"))
+        message["headers"] = headers
 
 
 @get("/openapi.json", access=DESCRIPTION, include_in_schema=False, sync_to_thread=False)

@@ -1,9 +1,10 @@
-"""Installation of Mooring's own kinds in a cluster."""
+"""Installation of Mooring's own kinds, and of the roles of its callers, in a cluster."""
 
 from hawser.client import KubeClient
 from hawser.clock import Clock
-from hawser.resources import CRDS
+from hawser.resources import CLUSTERROLES, CRDS
 from mooring.kinds import load_crds
+from mooring.kinds.caller_roles import caller_roles
 from mooring.model.errors import Unavailable
 
 FIELD_MANAGER = "mooring-install"
@@ -25,6 +26,12 @@ async def install_crds(client: KubeClient, clock: Clock) -> None:
                     f"the cluster does not serve {name} after {_WAIT_SECONDS:.0f} s", fix=f"kubectl describe crd {name}"
                 )
             await clock.sleep(_POLL_SECONDS)
+
+
+async def install_caller_roles(client: KubeClient) -> None:
+    """The ClusterRoles that the documents and every refusal name."""
+    for role in caller_roles():
+        await client.apply(CLUSTERROLES, role, field_manager=FIELD_MANAGER, force=True)
 
 
 async def _established(client: KubeClient, name: str) -> bool:

@@ -8,6 +8,7 @@ import msgspec
 
 from mooring.model.errors import InvalidInput, NotFound
 from mooring.model.names import OWNER_VALUE
+from mooring.model.payload import find_fault
 
 MOST_TTL_SECONDS = 86_400
 MOST_WAIT_SECONDS = 3_600
@@ -41,27 +42,15 @@ class ClaimRequest(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
             raise InvalidInput("priority", self.priority, "between -1000 and 1000")
         if self.idempotency_key is not None and not _KEY.fullmatch(self.idempotency_key):
             raise InvalidInput("idempotencyKey", self.idempotency_key, "1 to 253 printable characters without spaces")
+        if fault := find_fault(self.payload):
+            raise InvalidInput("payload", "...", fault)
         if self.payload is not None and len(msgspec.json.encode(self.payload)) > MOST_PAYLOAD_BYTES:
             raise InvalidInput("payload", "...", f"at most {MOST_PAYLOAD_BYTES} bytes as JSON")
-        if _has_nul(self.payload):
-            raise InvalidInput("payload", "...", "text without NUL characters")
 
     def fingerprint(self, pool_key: str) -> str:
         """Equal for equal requests. `wait` is not part of it: a repeat may wait longer."""
         parts = (pool_key, self.owner, self.ttl_seconds, self.priority, self.retryable, self.payload)
         return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
-
-
-def _has_nul(value: object) -> bool:
-    """Whether a text at any depth has a NUL character, which the ledger cannot store."""
-    match value:
-        case str():
-            return "\0" in value
-        case dict():
-            return any(_has_nul(key) or _has_nul(part) for key, part in value.items())
-        case list():
-            return any(map(_has_nul, value))
-    return False
 
 
 def unknown_claim(claim_id: str) -> NotFound:

@@ -95,6 +95,9 @@ def test_where_nobody_listens_it_is_refused(run):
         (saying(HEAD + b"\r\n", b'{"executing": fal', hang=True), Answer(True, "200 OK")),
         (saying(HEAD + b"Content-Length: 2\r\n\r\nok", hang=True), Answer(True, "200 OK")),
         (saying(HEAD + b"\r\n" + b"x" * 100_000, hang=True), Answer(True, "200 OK")),
+        (saying(b"HTTP/1.1 2" + b"0" * 9_000 + b" OK\r\n\r\n"), Answer(False, "no HTTP answer")),
+        (saying(b"HTTP/1.1 \xb2 OK\r\n\r\n"), Answer(False, "no HTTP answer")),
+        (saying(HEAD + b"Content-Length: " + b"9" * 9_000 + b"\r\n\r\nok"), Answer(True, "200 OK")),
         (saying(b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n\r\n"), Answer(True, "302 Found")),
     ],
 )  # fmt: skip
@@ -111,6 +114,10 @@ def test_every_other_answer_is_told_in_words(run, respond, answer):
         (b'{"executing": 0, "sessions": 3}', None, 3),
         (b"[true]", None, None),
         (b"{", None, None),
+        (b'{"a":' + b"[" * 15_000, None, None),
+        (b'{"sessions": ' + b"9" * 5_000 + b"}", None, None),
+        (b'{"sessions": ' + b"9" * 1_000 + b"}", None, None),
+        (b'{"sessions": -1}', None, None),
     ],
 )
 def test_only_a_plain_word_counts(body, executing, sessions):

@@ -5,6 +5,7 @@ foreign web page cannot read them through a host name that it controls.
 """
 
 import hmac
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from mooring.api.access.kubernetes_tokens import KubernetesTokens
@@ -13,6 +14,9 @@ from mooring.api.access.sessions import COOKIE, PageSessions, no_session
 from mooring.api.access.static_tokens import StaticTokens, hash_token
 from mooring.model.errors import Forbidden, Unauthorized
 from mooring.model.identity import LOCAL_READER, OPERATOR, Identity
+
+BeforeAsking = Callable[[], None]
+"""Called before the API server or the ledger is asked about a token or a session that is not known; it may raise."""
 
 _HOW = "send 'Authorization: Bearer TOKEN', or open /login in a browser"
 
@@ -27,7 +31,7 @@ class Authentication:
     sessions: PageSessions
     open_pages: bool = False
 
-    async def identify_token(self, token: str) -> Identity:
+    async def identify_token(self, token: str, before_asking: BeforeAsking) -> Identity:
         """Whose token it is, or `Unauthorized`."""
         if not token:
             raise Unauthorized("the bearer token is empty", fix=_HOW)
@@ -36,18 +40,18 @@ class Authentication:
         if (known := self.static.identity_of(hash_token(token))) is not None:
             return known
         if "." in token:
-            return await self.kubernetes.identify(token)
+            return await self.kubernetes.identify(token, before_asking)
         raise Unauthorized("the bearer token is not valid", fix="mooring login, or the token in the state folder")
 
-    async def identify(self, request: Connection) -> Identity:
+    async def identify(self, request: Connection, before_asking: BeforeAsking) -> Identity:
         """Who asks, or `Unauthorized`."""
         scheme, _, token = _authorization(request).partition(" ")
         if scheme.lower() == "bearer":
-            return await self.identify_token(token.strip())
+            return await self.identify_token(token.strip(), before_asking)
         reading = is_reading(request)
         session_id = request.cookies.get(COOKIE, "")
         if session_id:
-            identity = await self.sessions.identify(session_id, reading=reading)
+            identity = await self.sessions.identify(session_id, before_asking, reading=reading)
             if identity is not None:
                 refuse_foreign_origin(request)
                 return identity
@@ -59,7 +63,7 @@ class Authentication:
 
     async def log_in(self, token: str) -> str:
         """The id of a new session for whom the token stands for."""
-        identity = await self.identify_token(token)
+        identity = await self.identify_token(token, lambda: None)
         return await self.sessions.create(identity, hash_token(token))
 
 

@@ -48,16 +48,19 @@ class Guard:
     async def check(self, connection: Connection, handler: BaseRouteHandler) -> None:
         """Raise unless the request is allowed. The caller is in `request.user` afterwards.
 
-        Callers that prove nothing count by their address.
+        Callers that prove nothing count by their address. Once they are too many, nobody is asked about them.
         """
         if not isinstance(handler.opt.get(KEY), Open):
             try:
-                connection.scope["user"] = await self._authentication.identify(connection)
+                connection.scope["user"] = await self._identify(connection)
             except Unauthorized:
                 self._limits.admit(address_of(connection.scope))
                 raise
         self._limits.enter(connection.scope, caller_of(connection.scope))
         await self._authorize(connection, handler)
+
+    async def _identify(self, connection: Connection) -> Identity:
+        return await self._authentication.identify(connection, lambda: self._limits.check(address_of(connection.scope)))
 
     async def _authorize(self, connection: Connection, handler: BaseRouteHandler) -> None:
         rule: Rule | None = handler.opt.get(KEY)
@@ -77,7 +80,7 @@ class Guard:
         """Whether a stream may go on: the caller is the same, is allowed the same, and sees the same."""
         try:
             before: Identity = connection.user
-            connection.scope["user"] = await self._authentication.identify(connection)
+            connection.scope["user"] = await self._identify(connection)
             await self._authorize(connection, connection.route_handler)
             return bool(connection.user == before and (seen is None or await self.sight(connection) == seen))
         except MooringError:

@@ -1,5 +1,6 @@
 """Kubernetes tokens of the audience `mooring`, as the API server reviews them."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hawser.errors import KubeError
@@ -19,10 +20,10 @@ class KubernetesTokens:
     def __init__(self, client: "KubeClient", clock: "Clock") -> None:
         self._reviews = TokenReviews(client, clock, API_AUDIENCE)
 
-    async def identify(self, token: str) -> Identity:
+    async def identify(self, token: str, before_asking: Callable[[], None]) -> Identity:
         """Whose token it is. `Unauthorized` if it is not valid, `Unavailable` while that is not known."""
         try:
-            review = await self._reviews.review(token)
+            review = await self._reviews.review(token, before_asking)
         except KubeError as error:
             raise Unavailable(
                 f"the token cannot be reviewed: {error.message}", fix="try again when the Kubernetes API answers"

@@ -6,6 +6,7 @@ operator's token.
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -49,11 +50,13 @@ class PageSessions:
         await self._ledger.create(PageSession(_digest(session_id), identity, proof, now, now + LIFE))
         return session_id
 
-    async def identify(self, session_id: str, *, reading: bool) -> Identity | None:
+    async def identify(self, session_id: str, before_asking: Callable[[], None], *, reading: bool) -> Identity | None:
         """Whose session it is; None if it does not exist or has ended."""
         if len(session_id) != _HEX_LENGTH:
             return None
         key = _digest(session_id)
+        if key not in self._seen:
+            before_asking()
         try:
             session = await self._ledger.find(key, now=self._clock.now())
         except Unavailable:

@@ -124,7 +124,7 @@ async def run_process(
     parts = api_parts(mooring, mooring.clock, hub, access, Limits(entrance.limits, given.clock))
     certificate = entrance.certificate
     api = build_api(parts, build_pages(live))
-    host = HttpHost(api, entrance.listeners, certificate.context if certificate else None)
+    host = HttpHost(api, entrance.listeners, certificate.context if certificate else None, entrance.limits)
     async with asyncio.TaskGroup() as group:
         core = [group.create_task(work) for work in (mooring.run(), hub.run(), live.run())]
         if certificate is not None:

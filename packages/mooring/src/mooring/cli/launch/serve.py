@@ -104,6 +104,8 @@ def _limits(settings: Settings) -> LimitOptions:
         settings.open_requests,
         settings.event_streams_each,
         settings.event_streams,
+        settings.connections_each,
+        settings.connections,
     )
 
 

@@ -10,6 +10,7 @@ from hawser.views import format_time
 from mooring.controllers.claims.mint_auth import MintFailed, MintKeys
 from mooring.engine.outgoing import DestinationRefused, check_url, find_refusal, open_session
 from mooring.model.claim import Claim
+from mooring.model.payload import find_fault
 from mooring.model.pool import Mint, Pool
 from mooring.planning.destinations import OutgoingPolicy
 
@@ -54,12 +55,14 @@ class WebhookMinter:
         text = await self._post(mint.url, mint, claim, {**_describe(claim), "payload": claim.payload})
         try:
             payload = msgspec.json.decode(text) if text else {}
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise MintFailed(
                 f"the mint of {pool.key} answered with no JSON: {error}", fix=f"look at {shown_url(mint.url)}"
             ) from None
         if not isinstance(payload, dict):
             raise MintFailed(f"the mint of {pool.key} answered with something else than a JSON object")
+        if fault := find_fault(payload):
+            raise MintFailed(f"the mint of {pool.key} answered with a payload that is not {fault}")
         return payload
 
     async def revoke(self, mint: Mint, claim: Claim) -> None:

@@ -9,6 +9,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import structlog
 
@@ -18,6 +19,7 @@ from mooring.controllers.pools.informer import PoolInformer
 from mooring.controllers.pools.metrics import HEALTH_CHECKS, HEALTH_LAG, WORKERS_UNHEALTHY
 from mooring.controllers.pools.probe import Answer, Probe, Target
 from mooring.engine.containment import contained
+from mooring.engine.fair_places import FairPlaces
 from mooring.model.health import Check, WorkerHealth
 from mooring.model.pool import Health, Pool, check_health
 from mooring.model.worker import Worker
@@ -57,7 +59,7 @@ class HealthChecks:
         self._doubts: dict[str, str] = {}  # by pool key, and about the whole fleet
         self._due: list[tuple[float, str]] = []
         self._sooner = asyncio.Event()
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._places = FairPlaces(MOST_AT_ONCE)
         self._listeners: list[OnVerdict] = []
         informer.subscribe_workers(self._on_worker)
         informer.subscribe(self._on_change)
@@ -95,13 +97,10 @@ class HealthChecks:
                 soon = self._clock.monotonic() + SLICE_SECONDS
                 while self._due and self._due[0][0] <= soon:
                     due, uid = heapq.heappop(self._due)
-                    if len(self._under_way) >= MOST_AT_ONCE:
-                        await asyncio.wait(self._under_way, return_when=asyncio.FIRST_COMPLETED)
-                    with contained("health", uid=uid):
-                        self._begin(due, uid)
+                    if (checked := self._checked.get(uid)) is not None:
+                        self._places.ask(checked.pool_key, partial(self._begin, due, uid))
         finally:
-            for task in self._under_way:
-                task.cancel()
+            self._places.cancel()
 
     async def _wait_for_due(self) -> None:
         self._sooner.clear()
@@ -114,23 +113,26 @@ class HealthChecks:
         except TimeoutError:
             return
 
-    def _begin(self, due: float, uid: str) -> None:
+    def _begin(self, due: float, uid: str) -> asyncio.Task[None] | None:
+        with contained("health", uid=uid):
+            return self._begin_check(due, uid)
+        return None
+
+    def _begin_check(self, due: float, uid: str) -> asyncio.Task[None] | None:
         checked = self._checked.get(uid)
         if checked is None or checked.due != due:
-            return  # gone, or due at another time by now
+            return None  # gone, or due at another time by now
         worker = self._informer.worker(checked.pool_key, uid)
         pool = self._informer.pool(checked.pool_key)
         health = _usable(pool)
         if worker is None or health is None:
             self._forget(uid)
-            return
+            return None
         HEALTH_LAG.set(max(0.0, self._clock.monotonic() - due))
         if not _can_answer(worker, checked.health):
             self._schedule(uid, checked, health)
-            return
-        task = asyncio.create_task(self._check(worker, checked, health))
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+            return None
+        return asyncio.create_task(self._check(worker, checked, health))
 
     async def _check(self, worker: Worker, checked: _Checked, health: Health) -> None:
         target = Target(worker.address, health.port, health.path, float(health.timeout_seconds))

@@ -17,6 +17,8 @@ from mooring.planning.destinations import OutgoingPolicy, refuse_address
 
 _MOST_BYTES = 16 * 1024
 _MOST_DETAIL = 120
+_MOST_DIGITS = 9
+_MOST_SESSIONS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,12 @@ def _is_whole(received: bytearray) -> bool:
     if not found:
         return False
     length = _header(head, b"content-length")
-    return length.isdigit() and len(body) >= int(length)
+    return _is_short_number(length) and len(body) >= int(length)
+
+
+def _is_short_number(text: bytes) -> bool:
+    """A longer one would be an error of `int`, and no worker means it."""
+    return text.isdigit() and len(text) <= _MOST_DIGITS
 
 
 def _header(head: bytes, name: bytes) -> bytes:
@@ -146,7 +153,7 @@ def read_answer(received: bytes) -> Answer:
     head, complete, body = received.partition(b"\r\n\r\n")
     status_line = head.split(b"\r\n", 1)[0]
     parts = status_line.split(b" ", 2)
-    if not complete or not parts[0].startswith(b"HTTP/1.") or len(parts) < 2 or not parts[1].isdigit():
+    if not complete or not parts[0].startswith(b"HTTP/1.") or len(parts) < 2 or not _is_short_number(parts[1]):
         return Answer(False, "no HTTP answer" if received else "the connection was closed without an answer")
     status = int(parts[1])
     detail = _clean(b" ".join(parts[1:]))
@@ -158,7 +165,7 @@ def read_answer(received: bytes) -> Answer:
         True,
         detail,
         executing=executing if isinstance(executing, bool) else None,
-        sessions=sessions if isinstance(sessions, int) and not isinstance(sessions, bool) else None,
+        sessions=sessions if type(sessions) is int and 0 <= sessions <= _MOST_SESSIONS else None,
     )
 
 
@@ -189,6 +196,6 @@ def _read_word(body: bytes) -> dict[str, Any]:
         return {}
     try:
         word = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return word if isinstance(word, dict) else {}

@@ -16,7 +16,7 @@ from mooring.model.errors import InvalidInput, Misconfigured
 
 @pytest.fixture(autouse=True)
 def nothing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("MOORING_URL", "MOORING_TOKEN", "MOORING_TOKEN_FILE", "MOORING_STATE"):
+    for name in ("MOORING_URL", "MOORING_TOKEN", "MOORING_TOKEN_FILE", "MOORING_DISPATCH_TOKEN_FILE", "MOORING_STATE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
@@ -114,3 +114,13 @@ def test_a_token_file_wins_over_the_state_folder_and_must_have_a_token(
     monkeypatch.setenv("MOORING_TOKEN_FILE", str(tmp_path / "nowhere"))
     with pytest.raises(Misconfigured, match="MOORING_TOKEN_FILE"):
         find_endpoint("http://given")
+
+
+def test_the_token_that_a_worker_polls_with_is_not_that_of_its_sdk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("MOORING_DISPATCH_TOKEN_FILE", "MOORING_TOKEN_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "dispatch"))
+    assert bearer(find_endpoint("http://given")) == ""
+    (tmp_path / "projected").write_text("own\n")
+    assert bearer(find_endpoint("http://given")) == "own"

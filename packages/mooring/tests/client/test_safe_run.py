@@ -161,6 +161,20 @@ async def test_a_broken_connection_to_a_worker_that_is_there_is_raised(dock):
     assert len(work.claims) == 1
 
 
+async def test_after_a_commit_an_error_of_the_connection_is_raised_as_it_is_and_at_once(dock):
+    pool = dock.pool(warm=2, max=2)
+
+    def act(claim, number):
+        claim.commit()
+        dock.end(claim.id, EndCause.WORKER_LOST, "its worker is gone")
+        raise ConnectionResetError("the worker closed the connection")
+
+    work = Work(act)
+    with pytest.raises(ConnectionResetError):
+        await run_safe(dock, "blocking", pool, work, doubt="10s")
+    assert len(work.claims) == 1
+
+
 async def test_each_attempt_has_a_key_of_its_own(dock):
     pool = dock.pool(warm=2, max=2)
     await run_safe(dock, "blocking", pool, loses_first(dock, EndCause.DRAINED), key="night")

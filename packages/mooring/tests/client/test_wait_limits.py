@@ -10,7 +10,7 @@ from hawser.clock import Entropy, LoopClock
 from mooring.client.acquisition import Acquisition
 from mooring.client.asyncio_runtime import AsyncioRuntime
 from mooring.client.connection import Endpoint
-from mooring.client.errors import ClaimTimeout, Unavailable, Unreachable
+from mooring.client.errors import ClaimTimeout, Unavailable, Unreachable, WaitRevoked
 from mooring.client.records import Waiting
 from mooring.client.request import make_request
 
@@ -120,3 +120,28 @@ async def test_without_any_answer_a_wait_is_given_up_early_because_the_address_m
     with pytest.raises(Unreachable):
         await Acquisition(runtime, request, None).run()
     assert runtime.clock.monotonic() < 30
+
+
+class Revoking(Restarting):
+    """A Mooring that loses the request, and whose operator revokes the claim that waits meanwhile."""
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: object = None,
+        timeout_seconds: float = 30.0,
+    ) -> Any:
+        if method == "GET" and path == "/v1/claims":
+            return {"items": [claim("queued")]}
+        if path.endswith(claim("queued")["id"]):
+            return {**claim("released"), "cause": "revoked", "reason": "not today (by ana)"}
+        return await super().request(method, path, query, body, timeout_seconds)
+
+
+async def test_a_claim_that_is_revoked_while_its_answer_is_lost_ends_as_revoked_while_it_waited():
+    runtime = Revoking(away_seconds=0.0)
+    runtime.away = (5.0, 1000.0)
+    with pytest.raises(WaitRevoked, match="not today"):
+        await Acquisition(runtime, make_request(POOL, "night", ttl="5m", wait="2m", key="build-42"), None).run()

@@ -5,8 +5,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+import pytest
 
 from hawser.views.base import Meta
+from mooring.controllers.services.manifests import deployment_manifest
 from mooring.controllers.submissions.manifests import job_manifest
 from mooring.controllers.warmups.manifests import cleanup_manifest
 from mooring.kinds.views import Submission
@@ -16,7 +18,7 @@ from mooring.model.submission import SubmissionSpec, spec_hash, steps_of
 from mooring.model.warm_data import DataCopy
 from mooring.model.warmup import Warmup, WarmupSpec
 from mooring.planning.placement import Placed
-from mooring.planning.services.plan import desired_state
+from mooring.planning.services.plan import Desired, desired_state
 from mooring.planning.services.preflight import PlacementCheck
 from mooring.planning.submissions.plan import CreateJob, Pinned
 from mooring.planning.warmups.jobs import template_hash
@@ -76,3 +78,19 @@ def test_without_a_template_every_hash_is_what_it_was_before_there_were_template
     assert spec_hash(work) == hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()[:16]
     assert spec_hash(msgspec.structs.replace(work, pod_template=PodTemplate(labels={"a": "b"}))) != spec_hash(work)
     assert template_hash(WarmupSpec(dataset="nt")) == ""
+
+
+@pytest.mark.parametrize(
+    ("template", "mounted"),
+    [
+        ({}, False),
+        ({"automountServiceAccountToken": True}, True),
+        ({"serviceAccountName": "operator"}, None),
+        ({"serviceAccountName": "operator", "automountServiceAccountToken": False}, False),
+    ],
+    ids=["a program that names no account needs no token", "unless it asks for one", "as its account says", "or not"],
+)
+def test_a_service_gets_the_token_of_its_account_only_if_it_asks_for_it(template, mounted):
+    spec = msgspec.convert({"image": "i", "port": 80, "podTemplate": template}, ServiceSpec)
+    made = deployment_manifest(Service("ns", "api", "u", 1, spec), Desired("api", "current", Placed()))
+    assert made["spec"]["template"]["spec"].get("automountServiceAccountToken") is mounted

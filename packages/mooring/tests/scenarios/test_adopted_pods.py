@@ -1,9 +1,11 @@
 """Running pods that a pool adopts: busy until proven idle, counted in max, and replaced under a slot name."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from drydock.faults import Delay, Rule
 from hawser.errors import ObjectNotFound
 from hawser.resources import PODS
 from mooring.controllers.claims.refusals import WaitTimedOut
@@ -121,6 +123,20 @@ async def test_a_dry_run_changes_nothing_and_names_what_others_manage(world):
     assert found["managed"][1] == "StatefulSet db manages it"
     assert all(names.POOL not in pod.metadata.labels for pod in await world.pods())
     assert await audited(replica, "adopt") == []
+
+
+async def test_a_pod_that_changes_between_the_look_and_the_write_is_not_adopted(world):
+    slow = Rule(Delay(5), methods=frozenset({"PATCH"}), resource="pods")
+    replica = world.start(rules=[slow])
+    await world.pool(warm=0, max=3, reuse="Always")
+    await run_pod(world, "old-runner-abc")
+    await world.clock.sleep(20)
+    adopting = asyncio.create_task(adopt(replica))
+    await world.clock.sleep(1)
+    await world.client.merge_patch(PODS, "old-runner-abc", {"metadata": {"labels": {"app": "other"}}}, NAMESPACE)
+    assert (await adopting)["old-runner-abc"][0] == "skipped"
+    [pod] = await world.pods()
+    assert names.POOL not in pod.metadata.labels
 
 
 async def test_nothing_is_adopted_beyond_max(world):

@@ -1,15 +1,21 @@
 """Claims at `/metrics`: each transition is observed once, by the replica that wrote it; gauges come from the leader."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from hawser.clock import Clock
 from hawser.resources import PODS
+from mooring.controllers.claims.desk import ClaimDesk
+from mooring.incidents.fakes import Mint
 from mooring.kinds.resources import WORKERPOOLS
 from mooring.ledger.faults import Fault, LedgerCall
+from mooring.model.claim import Claim, ClaimState
 from mooring.model.claim_request import ClaimRequest
+from mooring.model.pool import Pool
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour
 
 Samples = dict[tuple[str, str], float]
@@ -74,6 +80,63 @@ async def test_ends_are_counted_by_cause(world):
     assert ended == {"expired": 1, "revoked": 1, "worker_lost": 1}
     assert counted(found, "mooring_claims_requeued_total") == {"worker_lost": 1}
     assert found["mooring_claim_hold_seconds_count", ""] == 3
+
+
+async def test_a_claim_that_lost_its_worker_waits_anew_and_held_only_the_worker_that_it_had_last(world):
+    desk = world.start().mooring.claims.desk
+    key = await open_pool(world, "metered-again")
+    claim = await desk.claim(key, ClaimRequest("acme", ttl_seconds=6000, retryable=True))
+    await world.clock.sleep(1000)
+    await world.client.delete(PODS, claim.pod_name, NAMESPACE, grace_seconds=0)
+    await world.until(lambda: _runs_again(desk, claim), 700, "the claim runs on another worker")
+    waits = scrape("metered-again")["mooring_claim_wait_seconds_sum", ""]
+    assert waits < 60, "from the loss of the worker, not from the request"
+    again = await desk.get(claim.id)
+    await desk.release(again.id, again.epoch)
+    found = scrape("metered-again")
+    assert found["mooring_claim_hold_seconds_count", ""] == 1
+    assert found["mooring_claim_hold_seconds_sum", ""] < 60
+
+
+async def _runs_again(desk: ClaimDesk, claim: Claim) -> bool:
+    found = await desk.get(claim.id)
+    return found.state is ClaimState.RUNNING and found.epoch > claim.epoch
+
+
+async def test_a_claim_that_fails_on_its_second_worker_has_held_none(world):
+    desk = world.start().mooring.claims.desk
+    key = await open_pool(world, "metered-failed", mint={"url": "http://mint.example"})
+    claim = await desk.claim(key, ClaimRequest("acme", ttl_seconds=6000, retryable=True))
+    await world.clock.sleep(1000)
+    world.mint.failing = 1
+    await world.client.delete(PODS, claim.pod_name, NAMESPACE, grace_seconds=0)
+    await world.until(lambda: _has_ended(desk, claim), 700, "the claim has failed")
+    found = scrape("metered-failed")
+    assert counted(found, "mooring_claims_ended_total") == {"not_started": 1}
+    assert not counted(found, "mooring_claim_hold_seconds_count")
+
+
+async def _has_ended(desk: ClaimDesk, claim: Claim) -> bool:
+    return not (await desk.get(claim.id)).open
+
+
+class SlowMint(Mint):
+    """Takes three seconds."""
+
+    clock: Clock
+
+    async def mint(self, pool: Pool, claim: Claim) -> dict[str, Any] | None:
+        await self.clock.sleep(3)
+        return {}
+
+
+async def test_a_handover_lasts_from_the_row_until_the_claim_runs(world):
+    world.mint = SlowMint()
+    world.mint.clock = world.clock
+    desk = world.start().mooring.claims.desk
+    key = await open_pool(world, "metered-mint", mint={"url": "http://mint.example"})
+    await desk.claim(key, ClaimRequest("acme"))
+    assert scrape("metered-mint")["mooring_claim_handover_seconds_sum", ""] == pytest.approx(3, abs=0.5)
 
 
 async def test_a_wait_that_is_over_is_counted_by_one_of_two_replicas(world):

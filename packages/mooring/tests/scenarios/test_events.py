@@ -1,6 +1,7 @@
 """What happens to our objects is in their Events, so that `kubectl describe` shows it."""
 
 from hawser.resources import EVENTS, PODS
+from mooring.kinds.resources import WORKERPOOLS
 from mooring.model.claim_request import ClaimRequest
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour
 
@@ -23,6 +24,16 @@ async def test_a_pool_reports_its_start_a_replaced_worker_and_a_spec_that_is_wro
     assert ("Normal", "FloorHeld", "at least 2 idle") in seen
     assert sum(reason == "WorkersCreated" for _, reason, _ in seen) >= 2
     assert all("linux-" in message for _, reason, message in seen if reason == "WorkersCreated")
+
+
+async def test_a_pool_reports_the_workers_that_it_retires_and_why(world):
+    world.start()
+    await world.pool(warm=2, max=4, idleSeconds=60)
+    await world.until_idle(2)
+    await world.client.merge_patch(WORKERPOOLS, "linux", {"spec": {"warm": 1}}, NAMESPACE)
+    await world.clock.sleep(600)
+    [retired] = [message for _, reason, message in await events_of(world) if reason == "WorkersRetired"]
+    assert "linux-" in retired and "idle" in retired
 
 
 async def test_a_leaked_worker_that_is_removed_is_an_event_on_its_pool(world):

@@ -73,3 +73,21 @@ async def test_a_bound_is_unknown_while_node_claims_may_not_be_read_and_judged_o
     said = await until_bound(world, "NodeClaimsUnread")
     assert said["status"] == "Unknown" and "work-a" in said["message"]
     assert (await until_bound(world, "Bounded"))["status"] == "True"
+
+
+@pytest.mark.world(nodes=0)
+async def test_a_bound_is_unknown_until_the_kinds_of_karpenter_are_read_also_when_they_are_installed_later(world):
+    await world.sandbox.fleet.add_node("work-a", WORK)
+    world.start()
+    await world.pool(warm=1, max=4, placement={"nodeSelector": dict(WORK.labels)})
+    said = await until_bound(world, "NodeClaimsUnread")
+    assert said["status"] == "Unknown" and "work-a" in said["message"]
+
+    await install_karpenter(world)
+    await world.client.create(NODEPOOLS, node_pool("work"))
+    await world.client.create(NODECLAIMS, node_claim("claim-a", "work-a"))
+    seen = {(await bound(world))["status"]}
+    while "False" not in seen:
+        await world.clock.sleep(1)
+        seen.add((await bound(world))["status"])
+    assert seen == {"Unknown", "False"}, "nothing is said to be bounded before it was read"

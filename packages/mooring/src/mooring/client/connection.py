@@ -13,6 +13,7 @@ from urllib.parse import urlencode, urlsplit
 from mooring.client.errors import Unavailable, Unreachable, read_error
 from mooring.client.login_file import read_login
 from mooring.client.trust import explain_refusal, make_context
+from mooring.model import names
 from mooring.model.errors import InvalidInput, Misconfigured
 
 STATE_FOLDER = Path(".state")
@@ -93,13 +94,13 @@ def find_endpoint(url: str = "", token: str = "", state: StateFolder = None, ca:
 
 
 def _token_file() -> Path | None:
-    """The file that `MOORING_TOKEN_FILE` names."""
-    named = os.environ.get("MOORING_TOKEN_FILE", "")
-    if not named:
+    """The file that `MOORING_TOKEN_FILE` names, unless it is the one that a worker fetches its sessions with."""
+    named = os.environ.get(names.TOKEN_FILE, "")
+    if named in ("", os.environ.get(names.DISPATCH_TOKEN_FILE)):
         return None
     path = Path(named)
     if not _first_line(path):
-        raise Misconfigured(f"MOORING_TOKEN_FILE: {path} has no token", fix="name a file with a token, or unset it")
+        raise Misconfigured(f"{names.TOKEN_FILE}: {path} has no token", fix="name a file with a token, or unset it")
     return path
 
 

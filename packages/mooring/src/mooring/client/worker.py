@@ -24,13 +24,14 @@ from mooring.client.daemon_thread import start_daemon_thread
 from mooring.client.errors import RemoteError, Unavailable
 from mooring.client.health import answering_health
 from mooring.client.sessions import Session, SessionCommand, SessionEnd
+from mooring.model import names
 from mooring.model.errors import Misconfigured, MooringError
 
-TOKEN_FILE = "/var/run/secrets/mooring/token"
 POLL_SECONDS = 20.0
 ANSWER_SECONDS = 10.0
 LONGEST_BEAT_SECONDS = 15.0  # the server trusts what a worker reported for a minute
 _LAST_POLL_SECONDS = 5.0
+_TOKEN_FILE = "/var/run/secrets/mooring-dispatch/token"
 _DRAINED, _REFUSED = 0, 1
 
 
@@ -196,11 +197,12 @@ async def run_agent(options: AgentOptions, address: str, port: int) -> int:
 
 
 def read_options(arguments: Sequence[str], environment: Callable[[str, str], str]) -> tuple[AgentOptions, str, int]:
-    """From the command line, else `MOORING_URL`, `MOORING_CA`, `MOORING_TOKEN_FILE` and `POD_IP`."""
+    """From the command line, else `MOORING_URL`, `MOORING_CA`, `MOORING_DISPATCH_TOKEN_FILE` and `POD_IP`."""
     parser = argparse.ArgumentParser(prog="python -m mooring.client.worker", description="Run sessions of Mooring.")
     parser.add_argument("--url", default=environment("MOORING_URL", ""))
     parser.add_argument("--ca", default=environment("MOORING_CA", ""), help="CA certificates: a file, or PEM")
-    parser.add_argument("--token-file", default=environment("MOORING_TOKEN_FILE", TOKEN_FILE))
+    token_file = environment(names.DISPATCH_TOKEN_FILE, "") or environment(names.TOKEN_FILE, "")
+    parser.add_argument("--token-file", default=token_file or _TOKEN_FILE)
     parser.add_argument("--address", default=environment("POD_IP", "0.0.0.0"), help="address of the health endpoint")
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("command", nargs="*", help="command for payloads that name none; gets the payload on stdin")
@@ -208,8 +210,8 @@ def read_options(arguments: Sequence[str], environment: Callable[[str, str], str
     if not given.url:
         raise Misconfigured("cannot find a Mooring server", fix="give --url or MOORING_URL")
     endpoint = check_endpoint(Endpoint(given.url.rstrip("/"), "", given.ca))
-    token_file = Path(environment("MOORING_ROOT", "") + given.token_file)
-    return AgentOptions(endpoint.url, token_file, tuple(given.command), ca=given.ca), given.address, given.port
+    token = Path(environment("MOORING_ROOT", "") + given.token_file)
+    return AgentOptions(endpoint.url, token, tuple(given.command), ca=given.ca), given.address, given.port
 
 
 def _say(message: str) -> None:

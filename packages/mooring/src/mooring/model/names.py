@@ -88,3 +88,5 @@ DRAINING_TAINTS = DISRUPTION_TAINTS - {"DeletionCandidateOfClusterAutoscaler"}
 
 API_AUDIENCE = "mooring"  # of the tokens that callers of the API come with
 DISPATCH_AUDIENCE = "mooring-dispatch"  # of the projected tokens that workers poll with
+# Variables that name the file of a token: that of a worker that polls, and that of the SDK.
+DISPATCH_TOKEN_FILE, TOKEN_FILE = "MOORING_DISPATCH_TOKEN_FILE", "MOORING_TOKEN_FILE"

@@ -10,7 +10,10 @@ from mooring.planning.placement import Placed
 from packages.mooring.tests.planning.fleets import pool
 
 URL = "http://mooring.mooring.svc"
-OURS = {"name": "mooring-dispatch", "mountPath": "/var/run/secrets/mooring", "readOnly": True}
+OURS = {"name": "mooring-dispatch", "mountPath": "/var/run/secrets/mooring-dispatch", "readOnly": True}
+
+TOKEN = "/var/run/secrets/mooring-dispatch/token"
+NAMED = {"MOORING_DISPATCH_TOKEN_FILE": TOKEN, "MOORING_TOKEN_FILE": TOKEN}
 
 
 def pod_of(
@@ -37,7 +40,7 @@ def test_an_image_is_enough_the_token_and_the_address_are_added() -> None:
     assert source["serviceAccountToken"]["audience"] == "mooring-dispatch"
     for each in pod["containers"]:
         assert each["volumeMounts"] == [OURS]
-        assert env_of(each) == {"MOORING_URL": URL, "MOORING_TOKEN_FILE": "/var/run/secrets/mooring/token"}
+        assert env_of(each) == {"MOORING_URL": URL, **NAMED}
 
 
 def test_a_pushed_worker_gets_neither() -> None:
@@ -46,9 +49,7 @@ def test_a_pushed_worker_gets_neither() -> None:
 
 
 def test_without_a_known_address_only_the_token_is_added() -> None:
-    assert env_of(pod_of(container(), url="")["containers"][0]) == {
-        "MOORING_TOKEN_FILE": "/var/run/secrets/mooring/token"
-    }
+    assert env_of(pod_of(container(), url="")["containers"][0]) == NAMED
 
 
 def test_an_address_of_the_template_stays() -> None:
@@ -61,8 +62,8 @@ def test_an_address_of_the_template_stays() -> None:
 @pytest.mark.parametrize(
     ("changes", "pod"),
     [
-        ({"env": [{"name": "MOORING_TOKEN_FILE", "value": "/elsewhere"}]}, {}),
-        ({"volumeMounts": [{"name": "mine", "mountPath": "/var/run/secrets/mooring/"}]}, {}),
+        ({"env": [{"name": "MOORING_DISPATCH_TOKEN_FILE", "value": "/elsewhere"}]}, {}),
+        ({"volumeMounts": [{"name": "mine", "mountPath": "/var/run/secrets/mooring-dispatch/"}]}, {}),
         ({"volumeMounts": [{"name": "mine", "mountPath": "/var/run/secrets"}]}, {}),
         ({}, {"volumes": [{"name": "mooring-dispatch", "emptyDir": {}}]}),
     ],
@@ -71,6 +72,19 @@ def test_whoever_brings_a_token_of_his_own_gets_none(changes: dict[str, Any], po
     made = pod_of(container(**changes), **pod)
     assert made.get("volumes") == pod.get("volumes")
     assert made["containers"][0].get("volumeMounts") == changes.get("volumeMounts")
+
+
+@pytest.mark.parametrize(
+    "sdk",
+    [
+        {"env": [{"name": "MOORING_TOKEN_FILE", "value": "/elsewhere"}]},
+        {"volumeMounts": [{"name": "mine", "mountPath": "/var/run/secrets/mooring", "readOnly": True}]},
+    ],
+)
+def test_a_token_for_the_sdk_stays_beside_the_token_of_the_worker(sdk: dict[str, Any]) -> None:
+    [made] = pod_of(container(**sdk))["containers"]
+    assert env_of(made) == {**NAMED, "MOORING_URL": URL, **env_of(sdk)}
+    assert made["volumeMounts"] == [*sdk.get("volumeMounts", ()), OURS]
 
 
 def test_workers_that_poll_are_replaced_when_mooring_moves_and_others_are_not() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from drydock.faults import Answer, LoseAnswer, Rule
+from drydock.faults import Answer, Delay, LoseAnswer, Rule
 from hawser.resources import BUDGETS, DEPLOYMENTS, SERVICES
 from mooring.controllers.services.commands import ServiceCommands
 from mooring.incidents.stage import NAMESPACE, Stage
@@ -114,6 +114,18 @@ async def test_orders_at_the_same_time_leave_one_of_them_whole(seed: int):
         stored = await spec_of(stage)
         assert stored["image"] == f"api:{stored['replicas']}"
         await until_serving(stage)
+
+
+async def test_what_changes_while_an_order_is_written_is_not_left_in_the_spec(stage):
+    slow = Rule(Delay(5), methods=frozenset({"PATCH"}), path="/managedservices/api$", nth=frozenset({1}))
+    commands = await start(stage, slow)
+    await commands.apply(order(**PLACED), **ME)
+    applying = asyncio.create_task(commands.apply(order(image="api:2", **PLACED), **ME))
+    await stage.clock.sleep(1)
+    await stage.client.merge_patch(MANAGEDSERVICES, "api", {"spec": {"command": ["other"]}}, NAMESPACE)
+    await applying
+    stored = await spec_of(stage)
+    assert stored["image"] == "api:2" and "command" not in stored
 
 
 @pytest.mark.parametrize("effect", [LoseAnswer(), Answer(503, "ServiceUnavailable")])

@@ -120,10 +120,12 @@ def test_nodes_that_outlive_their_node_pool_are_judged_where_the_pool_has_worker
 
 def test_node_claims_that_cannot_be_read_leave_the_answer_unknown():
     labelled = node("n1", labels={"karpenter.sh/nodepool": "work"})
-    unread = judged(labelled, node_claims_known=False)
+    unread = judged(labelled, karpenter_read=False)
     assert (unread.status, unread.reason) == ("Unknown", "NodeClaimsUnread") and "n1" in unread.message
     assert judged(labelled).status == "True", "the label alone makes no NodeClaim"
-    assert judged(node("n2"), node_claims_known=False).status == "True"
+    bounded = judged(made("n3", 4200), karpenter_read=False)
+    assert bounded.status == "Unknown", "its NodePool may not bound the nodes that come after it"
+    assert judged(node("n2"), karpenter_read=False).status == "True"
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,12 @@
 from typing import Any
 
 from mooring.controllers.pools.home import Home
-from mooring.model.names import DISPATCH_AUDIENCE
+from mooring.model.names import DISPATCH_AUDIENCE, DISPATCH_TOKEN_FILE, TOKEN_FILE
 
 Body = dict[str, Any]
 
 VOLUME = "mooring-dispatch"
-TOKEN_FOLDER = "/var/run/secrets/mooring"
+TOKEN_FOLDER = "/var/run/secrets/mooring-dispatch"  # the SDK looks for its own token in another one
 TOKEN_SECONDS = 3600  # the kubelet renews it long before
 
 
@@ -29,9 +29,11 @@ def _with_token(container: Body, pod: Body, home: Home) -> Body:
         env.append({"name": "MOORING_URL", "value": home.url})
     if home.ca and not named & {"MOORING_CA", "MOORING_URL"}:
         env.append({"name": "MOORING_CA", "value": home.ca})
-    has_own_token = "MOORING_TOKEN_FILE" in named or any(_covers_folder(mount) for mount in mounts)
+    has_own_token = DISPATCH_TOKEN_FILE in named or any(_covers_folder(mount) for mount in mounts)
     if not has_own_token and not _has_volume(pod):
-        env.append({"name": "MOORING_TOKEN_FILE", "value": f"{TOKEN_FOLDER}/token"})
+        # Workers in other languages may know the second name only. One that the author set is that of the SDK's token.
+        names = [name for name in (DISPATCH_TOKEN_FILE, TOKEN_FILE) if name not in named]
+        env += [{"name": name, "value": f"{TOKEN_FOLDER}/token"} for name in names]
         mounts.append({"name": VOLUME, "mountPath": TOKEN_FOLDER, "readOnly": True})
     given = {"env": env, "volumeMounts": mounts}
     return {**container, **{field: value for field, value in given.items() if value}}

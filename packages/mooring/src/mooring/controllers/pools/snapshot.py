@@ -99,7 +99,7 @@ class PoolSnapshots:
             problems=pool.problems,
             fit=None if pool.problems or placed.problem else self._fit(pool, placed),
             templates=self._context.nodes.templates,
-            node_claims_known=self._context.nodes.karpenter.node_claims.complete,
+            karpenter_read=self._context.nodes.karpenter.read,
             protected=self._protected(nodes, pool),
             ends=self._protection_ends(pool.key),
             silence=self._silence(pool),

@@ -23,7 +23,7 @@ from mooring.model.duration import parse_duration
 from mooring.model.node import DrainBound, NodeTemplate
 
 T = TypeVar("T", bound=NodePool | NodeClaim)
-# Kind and name: "nodepool" and its own, or "" when it becomes known which NodeClaims exist; "nodeclaim" and that of its
+# Kind and name: "nodepool" and its own, or "" when it becomes known which of a kind exist; "nodeclaim" and that of its
 # node.
 OnChange = Callable[[str, str], None]
 
@@ -68,9 +68,9 @@ class OptionalKind(Generic[T]):
         return {item.metadata.name: item for item in self._reflector.cache.values()}
 
     @property
-    def complete(self) -> bool:
-        """Whether an object that is not in `items` does not exist."""
-        return self.presence is Presence.ABSENT or self._reflector.synced
+    def read(self) -> bool:
+        """Whether all objects are in `items`. Without its CRD nothing was read: the CRD may be installed since."""
+        return self._reflector.synced
 
     @property
     def settled(self) -> bool:
@@ -110,10 +110,8 @@ class Karpenter:
     """What Karpenter would make, and what it is about to take away."""
 
     def __init__(self, client: KubeClient, clock: Clock, entropy: Entropy) -> None:
-        self.node_pools = OptionalKind(client, NODEPOOLS, clock, entropy)
-        self.node_claims = OptionalKind(
-            client, NODECLAIMS, clock, entropy, on_settled=lambda: self._notify("nodepool", "")
-        )
+        self.node_pools = OptionalKind(client, NODEPOOLS, clock, entropy, on_settled=self._on_settled)
+        self.node_claims = OptionalKind(client, NODECLAIMS, clock, entropy, on_settled=self._on_settled)
         self._templates: dict[str, NodeTemplate] = {}
         self._leaving: dict[str, datetime | None] = {}  # by name of their node: since when
         self._bounds: dict[str, DrainBound] = {}  # by name of their node
@@ -125,6 +123,11 @@ class Karpenter:
     def templates(self) -> tuple[NodeTemplate, ...]:
         """The nodes that could be made, one for each NodePool."""
         return tuple(self._templates.values())
+
+    @property
+    def read(self) -> bool:
+        """Whether all NodePools and NodeClaims are known."""
+        return self.node_pools.read and self.node_claims.read
 
     def subscribe(self, listener: OnChange) -> None:
         """Call `listener` for every change; it must not wait."""
@@ -174,6 +177,9 @@ class Karpenter:
         else:
             self._leaving.pop(node, None)
         self._notify("nodeclaim", node)
+
+    def _on_settled(self) -> None:
+        self._notify("nodepool", "")
 
     def _notify(self, kind: str, name: str) -> None:
         for listener in self._listeners:

@@ -53,11 +53,11 @@ def _open_ended(snapshot: PoolSnapshot, workers: Sequence[ClassifiedWorker]) -> 
         reason = "NodePoolUnbounded" if pools else "NodeClaimUnbounded"
         message = f"{'; '.join(messages)}; apply: {' && '.join(fixes)}"
         return Condition(TYPE, "False", reason, message, observed_generation=generation)
-    unread = sorted(node.name for node in nodes if _pool_of(node) and node.drain_bound is None)
-    if unread and not snapshot.node_claims_known:
+    unread = sorted(node.name for node in nodes if _pool_of(node))
+    if unread and not snapshot.karpenter_read:
         message = (
-            f"the NodeClaims of {len(unread)} node(s) cannot be read: {_some(unread)}; Mooring's account needs get,"
-            " list and watch on nodeclaims.karpenter.sh"
+            f"the NodePools or NodeClaims of {len(unread)} node(s) are not read: {_some(unread)}; the cluster has to"
+            " serve nodepools and nodeclaims of karpenter.sh/v1, and Mooring's account needs get, list and watch on both"
         )
         return Condition(TYPE, "Unknown", "NodeClaimsUnread", message, observed_generation=generation)
     return None

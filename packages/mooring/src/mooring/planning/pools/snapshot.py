@@ -60,7 +60,7 @@ class PoolSnapshot:
     problems: tuple[str, ...] = ()  # what is wrong with the spec
     fit: Preflight | None = None  # of one more worker, on nodes as if they were empty
     templates: tuple[NodeTemplate, ...] = ()  # nodes that Karpenter makes
-    node_claims_known: bool = True  # whether a node without `drain_bound` has no NodeClaim
+    karpenter_read: bool = True  # whether `templates` has all NodePools, and `drain_bound` of a node its NodeClaim
     protected: Mapping[str, int] = field(default_factory=dict)  # workers of all pools, by unbounded node
     ends: tuple[ProtectionEnd, ...] = ()  # of protection, near or passed
     ledger: LedgerView = LedgerView()

@@ -11,7 +11,7 @@ import pytest
 
 from packages.testing.distribution import group_of
 
-_FIXTURES = frozenset({"cluster", "control_plane", "dock", "up"})
+_FIXTURES = frozenset({"cluster", "control_plane", "dock", "mooring", "real_nodes_cluster", "up"})
 _OPEN = pytest.StashKey[dict[pytest.FixtureDef[Any], pytest.FixtureRequest]]()
 _CLOSERS = pytest.StashKey[list[Callable[[], None]]]()
 

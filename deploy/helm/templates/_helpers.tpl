@@ -76,7 +76,7 @@ annotations:
 {{- define "mooring.dnsNames" -}}
 {{- $name := include "mooring.fullname" . -}}
 {{- $service := printf "%s.%s" $name .Release.Namespace -}}
-{{- $names := list (printf "%s.svc" $service) (printf "%s.svc.cluster.local" $service) $service $name "localhost" -}}
+{{- $names := list (printf "%s.svc" $service) (printf "%s.svc.%s" $service .Values.tls.clusterDomain) $service $name "localhost" -}}
 {{- concat $names .Values.tls.dnsNames | uniq | toJson -}}
 {{- end }}
 

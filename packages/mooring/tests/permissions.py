@@ -24,9 +24,6 @@ FREE = {
 }
 BY_NAME = {("", "secrets", "get")}  # of a mint, if its pool has one
 
-# Used on request only, by `explain` and by the route that deletes a submission; no stage plays these.
-ON_REQUEST = {("", "persistentvolumes", "get"), ("mooring.dev", "submissions", "delete")}
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Use:
@@ -116,7 +113,7 @@ class Recorder:
 
     @property
     def unused(self) -> list[Use]:
-        return sorted(granted() - self.used - {Use(*one) for one in ON_REQUEST})
+        return sorted(granted() - self.used)
 
 
 RECORDER = Recorder()

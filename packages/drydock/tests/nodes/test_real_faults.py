@@ -1,23 +1,50 @@
-"""Faults on real nodes, and that the nodes recover from each."""
+"""Faults on real nodes, three at a time, each on a node of its own; the nodes recover from each."""
 
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from drydock.kubernetes_fixture import RealKubernetes
+from drydock.kubernetes_fixture import RealKubernetes, share
 from drydock.nodes.images import busybox_image, write_archive
 from drydock.nodes.machine import find_program
 from packages.drydock.tests.nodes.pods import Hands, condition, pod
 
 pytestmark = [pytest.mark.nodes, pytest.mark.slow, pytest.mark.realtime]
 
-NODE = "node-3"
 STEADY = "echo up; exec sleep 1000"
+LOADED = "example.test/kept:1"
+
+
+class Trial(Hands):
+    """A pod that runs on one node, and what is done to that node."""
+
+    def __init__(self, cluster: RealKubernetes, node: str) -> None:
+        super().__init__(cluster)
+        self.name = node
+        self.create(pod("p", STEADY, node=node))
+        self.before = self.until_ready("p")
+
+    def inject(self, fault: str) -> None:
+        self.cluster.inject(fault, self.name)
+
+    def until_state(self, kind: str, status: str) -> None:
+        self.until_node(self.name, kind, status)
+
+    def assert_the_container_went_on(self) -> None:
+        after = self.until_ready("p")
+        assert (started(after), restarts(after)) == (started(self.before), 0)
 
 
 def restarts(found: dict[str, Any]) -> int:
     return sum(one["restartCount"] for one in found["status"].get("containerStatuses") or ())
+
+
+def started(found: dict[str, Any]) -> str:
+    return str(found["status"]["containerStatuses"][0]["state"]["running"]["startedAt"])
 
 
 def is_unreachable(node: dict[str, Any]) -> bool:
@@ -25,114 +52,126 @@ def is_unreachable(node: dict[str, Any]) -> bool:
     return ("node.kubernetes.io/unreachable", "NoExecute") in taints
 
 
-def started(found: dict[str, Any]) -> str:
-    return str(found["status"]["containerStatuses"][0]["state"]["running"]["startedAt"])
-
-
-def test_a_pulled_cable_makes_a_node_unreachable_and_the_pod_goes_on(nodes: RealKubernetes) -> None:
-    hands = Hands(nodes)
-    hands.create(pod("p", STEADY, node=NODE))
-    before = started(hands.until_ready("p"))
-    nodes.inject("pull-cable", NODE)
+def a_pulled_cable_makes_a_node_unreachable_and_the_pod_goes_on(at: Trial) -> None:
+    at.inject("pull-cable")
     try:
-        hands.until_node(NODE, "Ready", "Unknown")
-        hands.until(lambda: hands.node(NODE), is_unreachable, "tainted")
+        at.until_state("Ready", "Unknown")
+        at.until(lambda: at.node(at.name), is_unreachable, "tainted")
     finally:
-        nodes.inject("plug-cable", NODE)
-    hands.until_node(NODE, "Ready", "True")
-    after = hands.until_ready("p")
-    assert (started(after), restarts(after)) == (before, 0)
+        at.inject("plug-cable")
+    at.until_state("Ready", "True")
+    at.assert_the_container_went_on()
 
 
-def test_a_stopped_kubelet_leaves_containers_alone(nodes: RealKubernetes) -> None:
-    hands = Hands(nodes)
-    hands.create(pod("p", STEADY, node=NODE))
-    before = started(hands.until_ready("p"))
-    nodes.inject("stop-kubelet", NODE)
-    hands.until_node(NODE, "Ready", "Unknown")
-    nodes.inject("start-kubelet", NODE)
-    hands.until_node(NODE, "Ready", "True")
-    after = hands.until_ready("p")
-    assert (started(after), restarts(after)) == (before, 0)
+def a_stopped_kubelet_leaves_containers_alone(at: Trial) -> None:
+    at.inject("stop-kubelet")
+    at.until_state("Ready", "Unknown")
+    at.inject("start-kubelet")
+    at.until_state("Ready", "True")
+    at.assert_the_container_went_on()
 
 
-def test_a_killed_containerd_finds_its_containers_again(nodes: RealKubernetes) -> None:
-    hands = Hands(nodes)
-    hands.create(pod("p", STEADY, node=NODE))
-    before = started(hands.until_ready("p"))
-    nodes.inject("kill-containerd", NODE)
-    hands.until_node(NODE, "Ready", "False")
-    nodes.inject("start-containerd", NODE)
-    hands.until_node(NODE, "Ready", "True")
-    after = hands.until_ready("p")
-    assert (started(after), restarts(after)) == (before, 0)
+def a_killed_containerd_finds_its_containers_again(at: Trial) -> None:
+    at.inject("kill-containerd")
+    at.until_state("Ready", "False")
+    at.inject("start-containerd")
+    at.until_state("Ready", "True")
+    at.assert_the_container_went_on()
 
 
-def test_a_container_is_killed_by_oom_and_restarted(nodes: RealKubernetes) -> None:
-    hands = Hands(nodes)
-    hands.create(pod("p", STEADY, node=NODE))
-    hands.until_ready("p")
-    nodes.inject("oom", f"{hands.namespace}/p")
-    again = hands.until(lambda: hands.pod("p"), restarts, "restarted")
-    ended = again["status"]["containerStatuses"][0]["lastState"]["terminated"]
-    assert (ended["reason"], ended["exitCode"]) == ("OOMKilled", 137)
-
-
-def test_a_full_disk_evicts_and_taints(nodes: RealKubernetes) -> None:
-    hands = Hands(nodes)
-    hands.create(pod("p", STEADY, node=NODE))
-    hands.until_ready("p")
-    nodes.inject("fill-disk", NODE)
+def a_full_disk_evicts_and_taints(at: Trial) -> None:
+    at.inject("fill-disk")
     try:
-        hands.until_node(NODE, "DiskPressure", "True")
-        over = hands.until_over("p")
+        at.until_state("DiskPressure", "True")
+        over = at.until_over("p")
         assert (over["status"]["phase"], over["status"]["reason"]) == ("Failed", "Evicted")
         assert condition(over, "DisruptionTarget") == "True"
     finally:
-        nodes.inject("free-disk", NODE)
-    hands.until_node(NODE, "DiskPressure", "False")
+        at.inject("free-disk")
+    at.until_state("DiskPressure", "False")
 
 
-def test_a_rebooted_node_has_a_new_boot_id_and_restarts_its_pods(nodes: RealKubernetes) -> None:
-    hands = Hands(nodes)
-    old = hands.node(NODE)
-    hands.create(pod("p", STEADY, node=NODE))
-    hands.until_ready("p")
-    nodes.inject("reboot", NODE)
+def a_rebooted_node_has_a_new_boot_id_and_restarts_its_pods(at: Trial) -> None:
+    old = at.node(at.name)
+    at.inject("reboot")
 
     def rebooted(node: dict[str, Any]) -> bool:
         changed: bool = node["status"]["nodeInfo"]["bootID"] != old["status"]["nodeInfo"]["bootID"]
         return changed and condition(node, "Ready") == "True"
 
-    new = hands.until(lambda: hands.node(NODE), rebooted, "rebooted")
+    new = at.until(lambda: at.node(at.name), rebooted, "rebooted")
     assert new["metadata"]["uid"] == old["metadata"]["uid"]
     assert new["status"]["nodeInfo"]["machineID"] == old["status"]["nodeInfo"]["machineID"]
-    again = hands.until(
-        lambda: hands.pod("p"), lambda one: restarts(one) == 1 and condition(one, "Ready") == "True", "restarted"
+    again = at.until(
+        lambda: at.pod("p"), lambda one: restarts(one) == 1 and condition(one, "Ready") == "True", "restarted"
     )
     assert again["status"]["containerStatuses"][0]["lastState"]["terminated"]["exitCode"] == 255
 
 
-def test_a_replaced_node_has_another_uid_and_machine_id_and_the_images_that_were_loaded(
-    nodes: RealKubernetes, tmp_path: Path
-) -> None:
-    hands = Hands(nodes)
-    busybox = find_program("busybox")
-    assert busybox is not None
-    write_archive(tmp_path / "kept.tar", [busybox_image(Path(busybox), ("example.test/kept:1",))])
-    nodes.load_images(tmp_path / "kept.tar")
-    (tmp_path / "kept.tar").unlink()
-    old = hands.node(NODE)
-    hands.create(pod("p", STEADY, node=NODE))
-    hands.until_ready("p")
-    nodes.inject("replace", NODE)
+def a_replaced_node_has_another_uid_and_machine_id_and_the_images_that_were_loaded(at: Trial) -> None:
+    old = at.node(at.name)
+    at.inject("replace")
 
     def replaced(node: dict[str, Any]) -> bool:
         other = bool(node) and node["metadata"]["uid"] != old["metadata"]["uid"]
         return other and condition(node, "Ready") == "True"
 
-    new = hands.until(lambda: hands.node(NODE), replaced, "replaced")
+    new = at.until(lambda: at.node(at.name), replaced, "replaced")
     assert new["status"]["nodeInfo"]["machineID"] != old["status"]["nodeInfo"]["machineID"]
-    loaded = {"image": "example.test/kept:1", "imagePullPolicy": "Never"}
-    hands.create(pod("again", "echo ran", node=NODE, restartPolicy="Never", container=loaded))
-    assert hands.until_over("again")["status"]["phase"] == "Succeeded"
+    loaded = {"image": LOADED, "imagePullPolicy": "Never"}
+    at.create(pod("again", "echo ran", node=at.name, restartPolicy="Never", container=loaded))
+    assert at.until_over("again")["status"]["phase"] == "Succeeded"
+
+
+Fault = Callable[[Trial], None]
+ROUNDS: tuple[tuple[Fault, ...], ...] = (
+    (
+        a_full_disk_evicts_and_taints,  # beside faults that write to no disk: nodes share that of this machine
+        a_pulled_cable_makes_a_node_unreachable_and_the_pod_goes_on,
+        a_killed_containerd_finds_its_containers_again,
+    ),
+    (
+        a_stopped_kubelet_leaves_containers_alone,
+        a_rebooted_node_has_a_new_boot_id_and_restarts_its_pods,
+        a_replaced_node_has_another_uid_and_machine_id_and_the_images_that_were_loaded,
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def outcomes(
+    cluster_of_nodes: RealKubernetes, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, Future[None]]]:
+    """How each fault went, by its name."""
+    busybox = find_program("busybox")
+    assert busybox is not None
+    archive = tmp_path_factory.mktemp("images") / "kept.tar"
+    write_archive(archive, [busybox_image(Path(busybox), (LOADED,))])
+    cluster_of_nodes.load_images(archive)
+    archive.unlink()
+    ended: dict[str, Future[None]] = {}
+    with ExitStack() as stack, ThreadPoolExecutor(max_workers=3) as threads:
+        for together in ROUNDS:
+            for fault, node in zip(together, cluster_of_nodes.nodes, strict=True):
+                folder = tmp_path_factory.mktemp("kubernetes")
+                own = stack.enter_context(share(cluster_of_nodes, folder, f"fault-{len(ended)}"))
+                ended[fault.__name__] = threads.submit(lambda fault=fault, own=own, node=node: fault(Trial(own, node)))  # type: ignore[misc]
+            for future in ended.values():
+                future.exception()
+            cluster_of_nodes.host.run(cluster_of_nodes.host.value.until_ready(), 150)
+        yield ended
+
+
+@pytest.mark.parametrize("fault", [fault.__name__ for together in ROUNDS for fault in together])
+def test_fault(fault: str, outcomes: dict[str, Future[None]]) -> None:
+    outcomes[fault].result()
+
+
+def test_a_container_is_killed_by_oom_and_restarted(nodes: RealKubernetes) -> None:
+    hands = Hands(nodes)
+    hands.create(pod("p", STEADY))
+    hands.until_ready("p")
+    nodes.inject("oom", f"{hands.namespace}/p")
+    again = hands.until(lambda: hands.pod("p"), restarts, "restarted")
+    ended = again["status"]["containerStatuses"][0]["lastState"]["terminated"]
+    assert (ended["reason"], ended["exitCode"]) == ("OOMKilled", 137)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from mooring.model.runbook import ADDRESS
 from packages.mooring.tests.chart.rendering import CHART
 from packages.mooring.tests.docs.test_documentation import exposed_metrics
 
@@ -41,7 +42,7 @@ def test_every_value_is_used_by_a_template(path: str):
     parts = path.strip(".").split(".")
     assert any(f".Values.{'.'.join(parts[:count])}" in TEMPLATES for count in range(1, len(parts) + 1)), path
     if len(parts) == 2:
-        whole = {"resources", "podSecurityContext", "securityContext", "probes", "priorityClass"}
+        whole = {"resources", "podSecurityContext", "securityContext", "probes", "priorityClass", "strategy"}
         assert f".Values.{parts[0]}.{parts[1]}" in TEMPLATES or parts[0] in whole, path
 
 
@@ -56,6 +57,12 @@ def test_every_value_that_a_template_uses_exists():
 def test_every_alert_has_a_heading_in_the_runbook_and_nothing_else_has():
     headings = re.findall(r"^## (\w+)$", (ROOT / "docs" / "runbook" / "alerts.md").read_text(), re.MULTILINE)
     assert headings == [alert["alert"] for alert in ALERTS]
+
+
+def test_runbook_links_lead_to_the_page_of_the_alerts():
+    address = VALUES["prometheusRule"]["runbookUrl"]
+    assert address == f"{ADDRESS}/alerts.md"
+    assert (ROOT / address.removeprefix("https://mooring.dev/")).is_file()
 
 
 def queries() -> list[str]:

@@ -26,10 +26,11 @@ from packages.mooring.tests.chart.rendering import (
 
 AFFINITY = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}}
 SPOT = {"key": "spot", "operator": "Equal", "value": "yes", "effect": "NoSchedule"}
+EXTRA_METADATA = {"labels": {"team": "platform"}, "annotations": {"contact": "platform@example.com"}}
 EVERYTHING: Body = {
-    "serviceMonitor": {"enabled": True},
+    "serviceMonitor": {"enabled": True, "endpoint": {"scrapeTimeout": "9s"}},
     "prometheusRule": {"enabled": True},
-    "dashboard": {"enabled": True},
+    "dashboard": {"enabled": True, "annotations": {"grafana_folder": "fleets"}},
     "ingress": {"enabled": True, "hosts": ["mooring.example"], "className": "nginx"},
     "networkPolicy": {"enabled": True, "egress": [{"ports": [{"port": 5432}]}]},
     "priorityClass": {"create": True},
@@ -48,7 +49,26 @@ EVERYTHING: Body = {
     "nodePool": "system",
     "tolerations": [SPOT],
     "database": {"connections": 20},
-    "service": {"annotations": {"lb": "internal"}, "type": "LoadBalancer", "port": 8443},
+    "service": {
+        "annotations": {"lb": "internal"},
+        "type": "LoadBalancer",
+        "port": 8443,
+        "spec": {"loadBalancerClass": "example.com/internal"},
+    },
+    "strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
+    "revisionHistoryLimit": 3,
+    "extraContainers": [{"name": "proxy", "image": "database-proxy"}],
+    "extraInitContainers": [{"name": "first", "image": "busybox"}],
+    "extraObjects": [
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "{{ .Release.Name }}-extra", **EXTRA_METADATA},
+        }
+    ],
+    "dnsPolicy": "None",
+    "dnsConfig": {"nameservers": ["192.0.2.53"]},
+    "hostAliases": [{"ip": "192.0.2.7", "hostnames": ["db.example"]}],
 }
 
 
@@ -118,7 +138,9 @@ def test_with_everything_on_all_objects_are_there_with_labels_and_annotations():
         assert body["metadata"]["labels"]["team"] == "platform", (kind, name)
         assert body["metadata"]["annotations"]["contact"] == "platform@example.com", (kind, name)
     pod = pod_of(objects)
-    [container] = pod["containers"]
+    container, proxy = pod["containers"]
+    assert proxy["name"] == "proxy" and pod["initContainers"][0]["name"] == "first"
+    assert pod["dnsConfig"]["nameservers"] == ["192.0.2.53"] and pod["hostAliases"][0]["ip"] == "192.0.2.7"
     assert pod["priorityClassName"] == "mooring" and pod["imagePullSecrets"] == [{"name": "registry"}]
     assert pod["nodeSelector"] == {"karpenter.sh/nodepool": "system"} and pod["tolerations"] == [SPOT]
     assert "requiredDuringSchedulingIgnoredDuringExecution" in pod["affinity"]["podAntiAffinity"]
@@ -130,6 +152,11 @@ def test_with_everything_on_all_objects_are_there_with_labels_and_annotations():
     assert objects["ServiceAccount", "mooring"]["metadata"]["annotations"]["role"] == "arn"
     labels = objects["Deployment", "mooring"]["spec"]["template"]["metadata"]["labels"]
     assert labels["mesh"] == "on" and labels["team"] == "platform"
+    assert objects["Deployment", "mooring"]["spec"]["strategy"]["rollingUpdate"] == {"maxSurge": 0, "maxUnavailable": 1}
+    assert objects["Service", "mooring"]["spec"]["loadBalancerClass"] == "example.com/internal"
+    assert objects["ServiceMonitor", "mooring"]["spec"]["endpoints"][0]["scrapeTimeout"] == "9s"
+    assert objects["ConfigMap", "mooring-dashboard"]["metadata"]["annotations"]["grafana_folder"] == "fleets"
+    assert ("ConfigMap", "mooring-extra") in objects
     for rule in objects["PrometheusRule", "mooring"]["spec"]["groups"][0]["rules"]:
         assert rule["annotations"]["runbook_url"].endswith(f"/runbook/alerts.md#{rule['alert'].lower()}")
 

@@ -1,4 +1,4 @@
-"""Tests on real nodes share one cluster with all images; each module has a Mooring of its own there."""
+"""Tests on real nodes share one cluster with all images, and one Mooring, which the last test uninstalls."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,14 +26,11 @@ def nodes_with_images(
     yield nodes
 
 
-@pytest.fixture(scope="module")
-def mooring(
-    nodes_with_images: RealKubernetes, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[Installation]:
+@pytest.fixture(scope="session")
+def mooring(nodes_with_images: RealKubernetes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     """A release of the built image, with two replicas and a PostgreSQL."""
     with installed(nodes_with_images, tmp_path_factory.mktemp("installed")) as found:
         yield found
-    nodes_with_images.host.run(nodes_with_images.host.value.until_ready(), 150)
 
 
 @pytest.hookimpl(wrapper=True)

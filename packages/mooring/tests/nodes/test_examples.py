@@ -237,9 +237,9 @@ def test_blast_finds_the_same_hits_before_and_after_its_nodes_were_replaced(moor
         assert {node for node, _ in before.values()} == set(mooring.nodes.nodes)
         with mooring.operator() as endpoint:
             assert found_hits(mooring, Connection(endpoint), search, submission("first")) == expected
-        for node in mooring.nodes.nodes:
-            if node != SYSTEM_NODE:
-                mooring.nodes.inject("replace", node)
+        with ThreadPoolExecutor() as threads:
+            others = [node for node in mooring.nodes.nodes if node != SYSTEM_NODE]
+            list(threads.map(lambda node: mooring.nodes.inject("replace", node), others))
         mooring.nodes.host.run(mooring.nodes.host.value.until_ready(), 150)
 
         def healed() -> bool:

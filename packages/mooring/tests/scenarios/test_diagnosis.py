@@ -4,7 +4,15 @@ import pytest
 
 from drydock import NodeTemplate, Script
 from drydock.faults import Answer, Hang, Refuse, Rule
-from hawser.resources import CRDS, NAMESPACES, PERSISTENTVOLUMECLAIMS, PODS, RESOURCEQUOTAS, STORAGECLASSES
+from hawser.resources import (
+    CRDS,
+    NAMESPACES,
+    PERSISTENTVOLUMECLAIMS,
+    PERSISTENTVOLUMES,
+    PODS,
+    RESOURCEQUOTAS,
+    STORAGECLASSES,
+)
 from mooring.incidents.stage import NAMESPACE, open_stage
 from mooring.model.errors import NotFound
 from packages.mooring.tests.scenarios.harbour import harbour
@@ -94,6 +102,32 @@ async def test_claims_without_a_volume_are_named_each_with_its_command():
 
         later = await told(replica, world, "later")
         assert "would take it" not in later.summary and "claim later" in later.preflight.unknown[0]
+
+
+async def test_a_bound_volume_ties_its_pod_to_the_nodes_that_reach_it():
+    size = {"storage": "1Gi"}
+    reach = [{"matchExpressions": [{"key": "disk", "operator": "In", "values": ["here"]}]}]
+    volume = {
+        "metadata": {"name": "v"},
+        "spec": {
+            "capacity": size,
+            "accessModes": ["ReadWriteOnce"],
+            "hostPath": {"path": "/data"},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": reach}},
+        },
+    }
+    asked = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": size}, "volumeName": "v"}
+    async with open_stage(1, {"far": NodeTemplate(), "near": NodeTemplate(labels={"disk": "here"})}) as world:
+        replica = world.start()
+        await world.client.create(PERSISTENTVOLUMES.raw(), volume)
+        await world.client.create(PERSISTENTVOLUMECLAIMS, {"metadata": {"name": "c"}, "spec": asked}, NAMESPACE)
+        bound = {"status": {"phase": "Bound", "capacity": size, "accessModes": ["ReadWriteOnce"]}}
+        await world.client.merge_patch(PERSISTENTVOLUMECLAIMS, "c", bound, NAMESPACE, subresource="status")
+        source = {"name": "data", "persistentVolumeClaim": {"claimName": "c"}}
+        await pod(world, volumes=[source], nodeSelector={"kubernetes.io/hostname": "far"})
+        told = await replica.mooring.queries.explainer.explain(NAMESPACE, "api")
+        assert (told.preflight.fits, told.unread) == (0, ())
+        assert "1 node(s) didn't match PersistentVolume's node affinity" in told.summary
 
 
 async def test_residents_that_keep_a_namespace_away_by_its_labels_are_seen():

@@ -117,6 +117,33 @@ async def a_startup_probe_fails(at: Probed) -> Facts:
     return {"last": state(statuses(pod)[0], "lastState"), "events": await at.events("p", "Killing")}
 
 
+async def probes_ask_by_http_and_tcp(at: Probed) -> Facts:
+    """A server that has its page later; beside it one that listens nowhere."""
+    address = {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
+    serve = "cd /shared; (sleep 3; echo ok > ready) & exec busybox httpd -f -p $POD_IP:8080"
+    web = shell(
+        serve,
+        env=[address],
+        ports=[{"name": "web", "containerPort": 8080}],
+        startupProbe={"tcpSocket": {"port": "web"}, "periodSeconds": 1, "failureThreshold": 30},
+        readinessProbe={"httpGet": {"path": "/ready", "port": "web"}, "periodSeconds": 1},
+        **MOUNT,
+    )
+    deaf = shell(OBEDIENT, livenessProbe={"tcpSocket": {"port": 8081}, "periodSeconds": 1, "failureThreshold": 2})
+    await at.pod("web", web, **SHARED)
+    await at.pod("deaf", deaf, restartPolicy="OnFailure")
+    started = await at.until("web", lambda pod: any(one.get("started") for one in statuses(pod)))
+    ready = await at.until_ready("web")
+    again = await at.until("deaf", lambda pod: any(one["restartCount"] for one in statuses(pod)))
+    return {
+        "started": states(started),
+        "ready": states(ready),
+        "unready": [event for event in await at.events("web", "Unhealthy") if "Readiness" in event[2]],
+        "deaf": state(statuses(again)[0], "lastState"),
+        "refused": await at.events("deaf", "Unhealthy", "Killing"),
+    }
+
+
 async def a_crashing_container_is_held_back(at: Probed) -> Facts:
     await at.pod("p", shell("echo attempt; exit 2"), restartPolicy="Always")
     held: dict[int, tuple[float, dict[str, Any]]] = {}  # by the number of restarts, when it was first seen so
@@ -167,6 +194,7 @@ PROBES: tuple[Probe, ...] = (
     a_liveness_probe_restarts,
     a_startup_probe_holds_the_others_back,
     a_startup_probe_fails,
+    probes_ask_by_http_and_tcp,
     a_crashing_container_is_held_back,
     a_hook_runs_after_the_start,
     a_hook_fails,

@@ -24,6 +24,7 @@ def deployment(release: Release, image: str, secret: str, placement: Body) -> Bo
     pod: Body = {
         "serviceAccountName": release.name,
         "automountServiceAccountToken": True,
+        "enableServiceLinks": False,  # else a Service called `mooring` sets variables that look like settings
         "securityContext": {
             "fsGroup": USER,
             "runAsGroup": USER,
@@ -56,6 +57,7 @@ def deployment(release: Release, image: str, secret: str, placement: Body) -> Bo
         "metadata": {"name": release.name, "namespace": release.namespace, "labels": release.labels},
         "spec": {
             "replicas": REPLICAS,
+            "revisionHistoryLimit": 10,
             "selector": {"matchLabels": labels},
             "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
             "template": {"metadata": {"labels": labels}, "spec": pod},

@@ -5,5 +5,6 @@ pytest_plugins = (
     "packages.testing.distribution",
     "packages.testing.endings",
     "packages.testing.garbage",
+    "packages.testing.processor",
     "packages.mooring.tests.rights_report",
 )

@@ -7,7 +7,7 @@ import gc
 
 import pytest
 
-_ALLOCATIONS = 5_000  # between two visits of young objects; Python's own 700 suits a small program
+_ALLOCATIONS = 50_000  # between two visits of young objects; Python's own 700 suits a small program
 
 
 @pytest.hookimpl(trylast=True)

@@ -2,7 +2,7 @@
 
 import asyncio
 import base64
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
@@ -154,4 +154,6 @@ class AuthenticatedTransport:
 def _with(request: Request, credential: Credential) -> Request:
     if not credential.authorization:
         return request
-    return replace(request, headers={**request.headers, "authorization": credential.authorization})
+    headers = {**request.headers, "authorization": credential.authorization}
+    # Runs for each request: `dataclasses.replace` takes several times as long.
+    return Request(request.method, request.path, request.query, headers, request.body, request.timeout_seconds)

@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 
 import msgspec
 
@@ -40,6 +41,7 @@ async def read_version(transport: Transport, request: Request) -> ServerVersion:
     return ServerVersion(version.git_version, _date(response.headers.get("date", "")))
 
 
+@lru_cache(maxsize=1)
 def _date(text: str) -> datetime | None:
     try:
         return parsedate_to_datetime(text)

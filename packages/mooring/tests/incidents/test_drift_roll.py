@@ -22,7 +22,8 @@ def test_without_protection_every_query_dies_seconds_after_the_taint():
     assert figures.measured["nodesReplaced"] == 16
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
 def test_with_protection_none_dies_and_the_roll_completes(seed):
     figures = play_half(DriftRoll, protected=True, seed=seed).figures
     assert not figures.outage

@@ -6,6 +6,7 @@ from mooring.incidents.half_finished_submit import HalfFinishedSubmit
 from packages.mooring.tests.incidents.halves import play_half
 
 
+@pytest.mark.slow
 def test_without_protection_no_submit_gets_past_the_leftovers():
     figures = play_half(HalfFinishedSubmit, protected=False, seed=1).figures
     assert figures.outage
@@ -15,7 +16,7 @@ def test_without_protection_no_submit_gets_past_the_leftovers():
     assert "paused" in str(figures.measured["reason"])
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_with_protection_all_eight_succeed_and_the_neighbour_works_on(seed: int):
     figures = play_half(HalfFinishedSubmit, protected=True, seed=seed).figures
     assert not figures.outage

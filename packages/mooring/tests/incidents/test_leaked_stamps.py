@@ -11,6 +11,7 @@ from packages.mooring.tests.incidents.halves import play_half
 from packages.mooring.tests.requirements import require_kubernetes
 
 
+@pytest.mark.slow
 def test_without_protection_the_fleet_is_still_wedged_after_two_hours():
     half = play_half(LeakedStamps, protected=False, seed=1)
     figures = half.figures
@@ -25,7 +26,8 @@ def test_without_protection_the_fleet_is_still_wedged_after_two_hours():
     assert "28 workers are still stamped: big-1 at 98.7%, big-2 at 98.7%" in half.told
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
 def test_with_protection_the_leak_heals_in_minutes_and_the_running_job_is_untouched(seed):
     figures = play_half(LeakedStamps, protected=True, seed=seed).figures
     assert not figures.outage

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from playwright.sync_api import Browser, Page, expect
 
-from mooring.dashboard.service_order_views import parse_order, print_manifest
+from mooring.dashboard.service_order_views import EXAMPLE, parse_order, print_manifest
 from mooring.model.errors import InvalidInput
 from mooring.model.service import ServiceSpec, ServiceStatus
 from mooring.model.why import Why
@@ -115,8 +115,20 @@ def test_a_printed_manifest_is_the_same_order():
 
 
 @pytest.mark.parametrize(
-    "text", ["", "- a", "a: [", "a: &x [1]\nb: *x", "{" * 5000, "metadata: {name: [1]}", "!!python/object:os.system {}"]
+    "text", ["", "- a", "a: [", "a: &x [1]\nb: *x", "metadata: {name: [1]}", "!!python/object:os.system {}"]
 )
 def test_text_that_is_no_manifest_is_refused(text: str):
     with pytest.raises(InvalidInput):
         parse_order(text)
+
+
+@pytest.mark.parametrize("text", ["{" * 200_000, "[" * 200_000, "- " * 100_000], ids=["maps", "lists", "items"])
+def test_a_manifest_of_the_greatest_length_cannot_nest_so_deep_that_the_server_stands_still(text: str):
+    with pytest.raises(InvalidInput, match="at most 64 levels deep"):
+        parse_order(text)
+
+
+def test_a_manifest_may_have_many_items_side_by_side():
+    items = ", ".join(f"{{name: A{number}, value: b}}" for number in range(200))
+    order = parse_order(f"{EXAMPLE}  env: [{items}]\n")
+    assert len(order.spec.env) == 200

@@ -44,7 +44,7 @@ async def test_a_stamped_worker_that_executes_or_does_not_say_is_never_touched_i
     await leak(world, 2)
     busy, silent = sorted(await stamped(world))
     world.words.said[busy] = True
-    await world.clock.sleep(3600)
+    await world.clock.sleep(1200)
     assert await stamped(world) == {busy, silent}
 
 
@@ -195,7 +195,7 @@ async def test_a_stamp_with_an_epoch_that_the_ledger_never_issued_disarms_every_
     annotations = {names.CLAIM: "lost", names.EPOCH: "999", names.STAMPED_AT: _now(world), names.SEAL: seal}
     patch = {"metadata": {"labels": {names.OWNER: "acme"}, "annotations": annotations}}
     await world.client.merge_patch(PODS, pod.metadata.name, patch, NAMESPACE)
-    await world.clock.sleep(3600)
+    await world.clock.sleep(1200)
     assert await stamped(world) == {pod.metadata.name}
 
 

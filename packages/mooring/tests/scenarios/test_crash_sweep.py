@@ -165,7 +165,10 @@ async def _settle(world: Harbour, converged: Callable[[], Awaitable[bool]]) -> N
 
 
 @pytest.mark.parametrize("view", ["fresh", pytest.param("stale", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("reuse", ["Always", "Never", "SameOwner"])
+@pytest.mark.parametrize(
+    "reuse",
+    ["Always", pytest.param("Never", marks=pytest.mark.slow), pytest.param("SameOwner", marks=pytest.mark.slow)],
+)
 def test_a_crash_at_any_call_loses_and_leaks_nothing_and_kills_no_work(reuse: str, view: str):
     case = Case(reuse, VIEWS[view])
     points = list(_points(case))

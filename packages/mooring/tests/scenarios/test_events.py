@@ -53,5 +53,5 @@ async def test_a_settled_pool_writes_no_events(world):
     await world.until_idle(2)
     await world.clock.sleep(30)
     before = await events_of(world)
-    await world.clock.sleep(3600)
+    await world.clock.sleep(1200)
     assert await events_of(world) == before

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hawser.resources import PODS
+from mooring.controllers.claims import revocations
 from mooring.controllers.claims.mint import MintFailed
 from mooring.controllers.claims.revocations import MOST_TRIES
 from mooring.kinds.resources import WORKERPOOLS
@@ -96,11 +97,12 @@ async def test_a_failing_revocation_is_repeated_with_pauses_until_it_succeeds(wo
     assert [row.outcome for row in await trail(world)] == [AuditOutcome.DONE]
 
 
-async def test_a_mint_that_never_answers_is_given_up_with_evidence(world):
+async def test_a_mint_that_never_answers_is_given_up_with_evidence(world, monkeypatch):
+    monkeypatch.setattr(revocations, "LONGEST_PAUSE_SECONDS", 60.0)
     replica, claim = await claim_one(world)
     world.mint.refusing = 1000
     await replica.mooring.claims.desk.release(claim.id, claim.epoch)
-    await world.clock.sleep(4 * 3600)
+    await world.clock.sleep(1800)
     assert len(world.mint.revoked) == MOST_TRIES
     [row] = await trail(world)
     assert row.outcome is AuditOutcome.FAILED

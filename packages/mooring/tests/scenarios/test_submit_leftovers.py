@@ -97,7 +97,7 @@ async def test_a_job_that_is_nobody_of_ours_is_never_touched_and_the_submission_
     await submit(replica, spec())
     refused = await until_phase(world, "Refused")
     assert gate_of(refused, "names").state == "fail"
-    await world.clock.sleep(7200)
+    await world.clock.sleep(2400)
     assert (await world.client.get(JOBS, job_name("night-1", "setup"), NAMESPACE)).metadata.uid == uid
 
 

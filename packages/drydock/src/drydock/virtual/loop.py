@@ -43,6 +43,10 @@ class Unattended(HawserError):
     code = "virtual_unattended"
 
 
+class _Task(asyncio.Task[T]):
+    sequence = 0  # its place among all tasks of its loop
+
+
 class VirtualLoop(LoopWithoutIO):
     """The loop. `time()` starts at 0 and moves only by jumping; `clock` shows it as calendar time from `start`."""
 
@@ -58,7 +62,7 @@ class VirtualLoop(LoopWithoutIO):
         self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
         self._timers_made = 0
         self._timers_cancelled = 0
-        self._tasks: weakref.WeakKeyDictionary[asyncio.Task[Any], int] = weakref.WeakKeyDictionary()
+        self._tasks: weakref.WeakSet[_Task[Any]] = weakref.WeakSet()
         self._tasks_made = 0
         self._generators: weakref.WeakSet[AsyncGenerator[Any, Any]] = weakref.WeakSet()
         self._closers: weakref.WeakSet[asyncio.Task[None]] = weakref.WeakSet()
@@ -113,12 +117,12 @@ class VirtualLoop(LoopWithoutIO):
         if self._order is not None:
             self._shuffle_task_steps(batch, self._order)
         for handle in batch:
-            if not handle.cancelled():
+            if not handle._cancelled:
                 handle._run()
 
     def _take_due_timers(self) -> None:
         timers = self._timers
-        while timers and timers[0][2].cancelled():
+        while timers and timers[0][2]._cancelled:
             heapq.heappop(timers)
             self._timers_cancelled -= 1
         if not self._ready:
@@ -132,7 +136,7 @@ class VirtualLoop(LoopWithoutIO):
         while timers and timers[0][0] <= self._time + _SAME_INSTANT_SECONDS:
             timer = heapq.heappop(timers)[2]
             timer._scheduled = False  # type: ignore[attr-defined]
-            if timer.cancelled():
+            if timer._cancelled:
                 self._timers_cancelled -= 1
             else:
                 self._ready.append(timer)
@@ -145,8 +149,8 @@ class VirtualLoop(LoopWithoutIO):
         steps: list[tuple[int, asyncio.Handle]] = []
         for position, handle in enumerate(batch):
             task = getattr(handle._callback, "__self__", None)  # type: ignore[attr-defined]  # not in typeshed
-            if isinstance(task, asyncio.Task):
-                steps.append((self._tasks[task], handle))
+            if isinstance(task, _Task):
+                steps.append((task.sequence, handle))
                 continue
             if len(steps) > 1:
                 batch[begin:position] = self._shuffled(steps, order)
@@ -181,8 +185,8 @@ class VirtualLoop(LoopWithoutIO):
             lines.append(f"  {task.get_name()} at {place}")
         return "\n".join(lines)
 
-    def _tasks_in_order(self) -> list[asyncio.Task[Any]]:
-        return [task for task, _ in sorted(self._tasks.items(), key=lambda item: item[1])]
+    def _tasks_in_order(self) -> list[_Task[Any]]:
+        return sorted(self._tasks, key=lambda task: task.sequence)
 
     # -- ending
 
@@ -273,8 +277,9 @@ class VirtualLoop(LoopWithoutIO):
     def create_task(self, coro: Any, *, name: str | None = None, context: Context | None = None) -> asyncio.Task[Any]:
         self._tasks_made += 1
         # asyncio numbers tasks over the whole process; a second run must see the same names.
-        task = asyncio.Task(coro, loop=self, name=name or f"task-{self._tasks_made}", context=context)
-        self._tasks[task] = self._tasks_made
+        task: _Task[Any] = _Task(coro, loop=self, name=name or f"task-{self._tasks_made}", context=context)
+        task.sequence = self._tasks_made
+        self._tasks.add(task)
         return task
 
     def set_task_factory(self, factory: object) -> Never:

@@ -13,6 +13,15 @@ from mooring.planning.services.change import ServiceChange
 from mooring.queries.services import ServiceReading
 
 DEFAULT_NAMESPACE = "default"
+DEEPEST = 64  # levels of a manifest; the pod template of a service has about 12
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_OPENING = (
+    yaml.BlockMappingStartToken,
+    yaml.BlockSequenceStartToken,
+    yaml.FlowMappingStartToken,
+    yaml.FlowSequenceStartToken,
+)
+_CLOSING = (yaml.BlockEndToken, yaml.FlowMappingEndToken, yaml.FlowSequenceEndToken)
 EXAMPLE = f"""apiVersion: {names.API_VERSION}
 kind: {KIND}
 metadata:
@@ -60,14 +69,24 @@ def parse_order(manifest: str) -> ServiceOrder:
 
 
 def _parse(text: str) -> dict[str, Any]:
-    """YAML without aliases: a few of them can stand for a document of any size."""
+    """One object in YAML or JSON, in time that is proportional to its length."""
     try:
-        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
-            raise InvalidInput("manifest", "an alias (*name)", "written out: aliases are not read")
-        found = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        _check_tokens(text)
+        found = yaml.load(text, _LOADER)
+    except (yaml.YAMLError, ValueError) as error:
         raise InvalidInput("manifest", "this text", f"one object in YAML or JSON ({error})") from error
     if not isinstance(found, dict):
         raise InvalidInput("manifest", found, f"a {KIND} in YAML or JSON")
     plain: dict[str, Any] = msgspec.to_builtins(found)  # YAML has dates, JSON has not
     return plain
+
+
+def _check_tokens(text: str) -> None:
+    """Refuse aliases, of which a few stand for a document of any size, and depths that take forever to parse."""
+    depth = 0
+    for token in yaml.scan(text, _LOADER):
+        if isinstance(token, yaml.AliasToken):
+            raise InvalidInput("manifest", "an alias (*name)", "written out: aliases are not read")
+        depth += isinstance(token, _OPENING) - isinstance(token, _CLOSING)
+        if depth > DEEPEST:
+            raise InvalidInput("manifest", f"more than {DEEPEST} levels", f"at most {DEEPEST} levels deep")

@@ -170,4 +170,5 @@ class _Disturbed:
         async def call(*arguments: object, **named: object) -> Any:
             return await self._ledger.run(self._noun, method, lambda: act(*arguments, **named))
 
+        setattr(self, method, call)  # found directly from now on
         return call

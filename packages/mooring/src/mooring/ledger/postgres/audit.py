@@ -36,8 +36,8 @@ class PostgresAudit:
             which.actor, which.action, which.kind, which.namespace, which.name, which.uid, outcome, which.since,
             within, which.namespaced,
         )  # fmt: skip
-        total: int = await self._database.fetch_value(_SQL["count"], *matching)
-        rows = await self._database.fetch(_SQL["list"], *matching, before_sequence, limit)
+        total: int = (await self._database.search(_SQL["count"], *matching))[0]["count"]
+        rows = await self._database.search(_SQL["list"], *matching, before_sequence, limit)
         items = tuple(_record(row) for row in rows)
         return AuditPage(items, total, items[-1].sequence if len(items) == limit else None)
 

@@ -192,7 +192,7 @@ class PostgresClaims:
         return self._claim(row) if row else None
 
     async def find_by_prefix(self, prefix: str, *, limit: int = 10) -> tuple[Claim, ...]:
-        return self._claims(await self._database.fetch(_SQL["find_by_prefix"], prefix, limit))
+        return self._claims(await self._database.search(_SQL["find_by_prefix"], prefix, limit))
 
     async def find_by_key(self, namespace: str, pool: str, idempotency_key: str) -> Claim | None:
         row = await self._database.fetch_row(_SQL["find_by_key"], namespace, pool, idempotency_key)
@@ -238,8 +238,8 @@ class PostgresClaims:
         states = None if which.states is None else sorted(which.states)
         within = None if which.within is None else sorted(which.within)
         matching = (which.namespace, which.pool, which.owner, states, which.pod_uid, within)
-        total: int = await self._database.fetch_value(_SQL["count"], *matching)
-        items = self._claims(await self._database.fetch(_SQL["list"], *matching, before_ticket, limit))
+        total: int = (await self._database.search(_SQL["count"], *matching))[0]["count"]
+        items = self._claims(await self._database.search(_SQL["list"], *matching, before_ticket, limit))
         return ClaimPage(items, total, items[-1].ticket if len(items) == limit else None)
 
     async def prune(self, *, ended_before: datetime, limit: int = 1000) -> int:

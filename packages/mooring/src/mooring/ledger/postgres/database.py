@@ -27,6 +27,10 @@ _PREPARE_SECONDS = 300.0
 _PATIENCE_SECONDS = 5.0  # more than the server's own statement timeout, for a server that hangs
 _FIRST_PAUSE_SECONDS = 0.005
 _OLDEST_SERVER = (14, 0)
+# Statements find their rows by keys, so one plan is right for all values. Left to itself, PostgreSQL plans each claim
+# anew, or reads the table as a whole, depending on the moment of its last statistics.
+_PLANS = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off"}
+_PLAN_FOR_VALUES = "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,16 @@ class Database:
 
     async def fetch_row(self, query: str, *arguments: object) -> Row | None:
         return await self.transact(lambda connection: connection.fetchrow(query, *arguments), single=True)
+
+    async def search(self, query: str, *arguments: object) -> list[Row]:
+        """The rows of a query with optional filters: its best plan depends on the filters that are given."""
+
+        async def fetch(connection: Connection) -> list[Row]:
+            await connection.execute(_PLAN_FOR_VALUES)
+            rows: list[Row] = await connection.fetch(query, *arguments)
+            return rows
+
+        return await self.transact(fetch)
 
     async def fetch_rows(self, query: str, arguments: Sequence[tuple[object, ...]]) -> list[Row | BaseException]:
         """One row for each arguments, in one transaction.
@@ -143,6 +157,7 @@ class Database:
             "command_timeout": statement_timeout_seconds + _PATIENCE_SECONDS,
             "target_session_attrs": "read-write",
             "server_settings": {
+                **_PLANS,
                 "application_name": "mooring",
                 "search_path": SCHEMA,
                 "timezone": "UTC",

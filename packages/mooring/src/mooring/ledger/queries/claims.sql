@@ -1,12 +1,20 @@
+-- Indexes know queued, live and ended claims by `ended_at` and `pod_uid`, not by `state` (migration hot_updates).
+
 -- fragment: claim
 id, namespace, pool, owner, state, priority, idempotency_key, request_hash, epoch, previous_epoch, pod_name, pod_uid,
 slot, address, protected_until, ticket, retryable, rebinds, attempt, payload, minted, delivered_epoch, ttl_seconds,
 wait_until, created_at, queued_at, claimed_at, running_at, heartbeat_at, ended_at, reason, cause, detached, holder
 
+-- fragment: queued
+ended_at IS NULL AND pod_uid IS NULL
+
+-- fragment: live
+ended_at IS NULL AND pod_uid IS NOT NULL
+
 -- fragment: gate
 CASE WHEN $12::bigint IS NULL THEN false ELSE $12 <= (
     SELECT count(*) FROM claims
-    WHERE namespace = $2 AND pool = $3 AND owner = $4 AND state IN ('queued', 'claimed', 'running')
+    WHERE namespace = $2 AND pool = $3 AND owner = $4 AND ended_at IS NULL
 ) END AS over_limit
 
 -- name: lock_owner
@@ -24,18 +32,22 @@ SELECT pg_advisory_xact_lock(hashtextextended($1, 3))
 -- fragment: shared_with_others
 EXISTS (
     SELECT FROM claims AS others
-    WHERE others.pod_uid = $4 AND others.state IN ('claimed', 'running') AND others.owner <> claims.owner
+    WHERE others.pod_uid = $4 AND others.ended_at IS NULL AND others.owner <> claims.owner
 )
 
 -- name: insert_claimed
 -- The slot's lock comes before nextval: otherwise a slow claimer could insert a lower epoch after a faster one's end.
+-- The queue is read in its order, so that the planner chooses its index whatever statistics it has.
 WITH gate AS MATERIALIZED (
     SELECT {gate}, NOT $13::boolean AND EXISTS (
-        SELECT FROM claims
-        WHERE namespace = $2 AND pool = $3 AND state = 'queued' AND priority >= $5
-            AND (wait_until IS NULL OR wait_until > $11) AND (NOT $20::boolean OR owner = $4)
+        SELECT FROM (
+            SELECT FROM claims
+            WHERE namespace = $2 AND pool = $3 AND {queued} AND priority >= $5
+                AND (wait_until IS NULL OR wait_until > $11) AND (NOT $20::boolean OR owner = $4)
+            ORDER BY priority DESC, ticket OFFSET 0
+        ) AS head
     ) AS queue_ahead, $19::boolean AND EXISTS (
-        SELECT FROM claims WHERE pod_uid = $15 AND state IN ('claimed', 'running') AND owner <> $4
+        SELECT FROM claims WHERE pod_uid = $15 AND ended_at IS NULL AND owner <> $4
     ) AS worker_taken
 ), turn AS MATERIALIZED (
     SELECT pg_advisory_xact_lock(hashtextextended($15 || '/' || $16::integer, 2))
@@ -60,7 +72,7 @@ SELECT gate.over_limit, gate.queue_ahead, gate.worker_taken, created.* FROM gate
 WITH gate AS MATERIALIZED (
     SELECT {gate}, false AS queue_ahead, false AS worker_taken,
         CASE WHEN $15::bigint IS NULL THEN false ELSE $15 <= (
-            SELECT count(*) FROM claims WHERE namespace = $2 AND pool = $3 AND state = 'queued'
+            SELECT count(*) FROM claims WHERE namespace = $2 AND pool = $3 AND {queued}
         ) END AS queue_full
 ), created AS (
     INSERT INTO claims (
@@ -91,7 +103,7 @@ WITH turn AS MATERIALIZED (
 ), head AS MATERIALIZED (
     SELECT id AS chosen FROM claims
     WHERE (SELECT count(*) FROM turn) = 1
-        AND namespace = $1 AND pool = $2 AND state = 'queued' AND (wait_until IS NULL OR wait_until > $8)
+        AND namespace = $1 AND pool = $2 AND {queued} AND (wait_until IS NULL OR wait_until > $8)
         AND NOT ($9::boolean AND {shared_with_others})
         AND id <> ALL($10::text[])
     ORDER BY priority DESC, ticket LIMIT 1
@@ -139,7 +151,7 @@ FROM (VALUES (1)) AS always LEFT JOIN changed ON true
 UPDATE claims SET delivered_epoch = epoch, heartbeat_at = greatest(heartbeat_at + interval '1 microsecond', $2)
 WHERE id = (
     SELECT id FROM claims
-    WHERE pod_uid = $1 AND state = 'running' AND delivered_epoch IS DISTINCT FROM epoch
+    WHERE pod_uid = $1 AND ended_at IS NULL AND state = 'running' AND delivered_epoch IS DISTINCT FROM epoch
     ORDER BY epoch LIMIT 1
     FOR UPDATE SKIP LOCKED
 )
@@ -183,7 +195,7 @@ ON CONFLICT (claim) DO UPDATE
 
 -- name: waiting
 SELECT id AS claim, epoch, seen_at FROM claims LEFT JOIN attendance ON claim = id
-WHERE state = 'queued' AND NOT detached AND running_at IS NULL
+WHERE {queued} AND NOT detached AND running_at IS NULL
 ORDER BY ticket
 
 -- name: abandon
@@ -201,7 +213,7 @@ WITH changed AS (
     UPDATE claims SET state = 'expired', ended_at = $1, reason = $3, cause = 'wait_over', payload = NULL, minted = NULL,
         idempotency_key = CASE WHEN running_at IS NOT NULL THEN idempotency_key END
     WHERE id IN (
-        SELECT id FROM claims WHERE state = 'queued' AND wait_until <= $1
+        SELECT id FROM claims WHERE {queued} AND wait_until <= $1
         ORDER BY ticket LIMIT $2
         FOR UPDATE SKIP LOCKED
     )
@@ -231,7 +243,7 @@ SELECT {claim} FROM claims WHERE starts_with(id, $1) ORDER BY ticket DESC LIMIT 
 SELECT {claim} FROM claims WHERE namespace = $1 AND pool = $2 AND idempotency_key = $3
 
 -- name: find_holder
-SELECT {claim} FROM claims WHERE pod_uid = $1 AND slot = $2 AND state IN ('claimed', 'running')
+SELECT {claim} FROM claims WHERE pod_uid = $1 AND slot = $2 AND ended_at IS NULL
 
 -- fragment: present
 (
@@ -244,7 +256,7 @@ SELECT present.*, claims.*
 FROM {present}
 LEFT JOIN (
     SELECT {claim} FROM claims
-    WHERE state IN ('claimed', 'running')
+    WHERE {live}
         AND ($1::text IS NULL OR namespace = $1) AND ($2::text IS NULL OR pool = $2)
 ) AS claims ON true
 ORDER BY claims.ticket
@@ -253,29 +265,29 @@ ORDER BY claims.ticket
 SELECT present.*, claims.*
 FROM {present}
 LEFT JOIN (
-    SELECT pod_uid, id, epoch, owner, claimed_at, protected_until FROM claims WHERE state IN ('claimed', 'running')
+    SELECT pod_uid, id, epoch, owner, claimed_at, protected_until FROM claims WHERE {live}
 ) AS claims ON true
 
 -- name: occupancy
 SELECT present.*,
-    (SELECT count(*) FROM claims WHERE namespace = $1 AND pool = $2 AND state = 'queued') AS queued,
+    (SELECT count(*) FROM claims WHERE namespace = $1 AND pool = $2 AND {queued}) AS queued,
     ARRAY(
-        SELECT pod_uid FROM claims WHERE namespace = $1 AND pool = $2 AND state IN ('claimed', 'running')
+        SELECT pod_uid FROM claims WHERE namespace = $1 AND pool = $2 AND {live}
     ) AS held
 FROM {present}
 
 -- name: live_by_pods
 SELECT {claim} FROM claims
-WHERE pod_uid = ANY($1::text[]) AND state IN ('claimed', 'running')
+WHERE pod_uid = ANY($1::text[]) AND ended_at IS NULL
 ORDER BY pod_uid, slot
 
 -- name: queue
-SELECT {claim} FROM claims WHERE namespace = $1 AND pool = $2 AND state = 'queued' ORDER BY priority DESC, ticket
+SELECT {claim} FROM claims WHERE namespace = $1 AND pool = $2 AND {queued} ORDER BY priority DESC, ticket
 
 -- name: heads
 SELECT {claim} FROM (
     SELECT DISTINCT ON (owner) {claim} FROM claims
-    WHERE namespace = $1 AND pool = $2 AND state = 'queued' AND (wait_until IS NULL OR wait_until > $3)
+    WHERE namespace = $1 AND pool = $2 AND {queued} AND (wait_until IS NULL OR wait_until > $3)
         AND id <> ALL($4::text[])
     ORDER BY owner, priority DESC, ticket
 ) AS heads
@@ -283,13 +295,14 @@ ORDER BY priority DESC, ticket
 
 -- name: position
 SELECT count(*) FROM claims AS mine
-JOIN claims AS ahead ON ahead.namespace = mine.namespace AND ahead.pool = mine.pool AND ahead.state = 'queued'
+JOIN claims AS ahead ON ahead.namespace = mine.namespace AND ahead.pool = mine.pool AND ahead.ended_at IS NULL
+    AND ahead.pod_uid IS NULL
     AND (ahead.priority > mine.priority OR (ahead.priority = mine.priority AND ahead.ticket <= mine.ticket))
 WHERE mine.id = $1 AND mine.state = 'queued'
 
 -- name: count_open
 SELECT count(*) FROM claims
-WHERE namespace = $1 AND pool = $2 AND owner = $3 AND state IN ('queued', 'claimed', 'running')
+WHERE namespace = $1 AND pool = $2 AND owner = $3 AND ended_at IS NULL
 
 -- name: count_by_pool
 SELECT namespace, pool,
@@ -297,13 +310,14 @@ SELECT namespace, pool,
     count(*) FILTER (WHERE state = 'claimed') AS claimed,
     count(*) FILTER (WHERE state = 'running') AS running,
     min(queued_at) FILTER (WHERE state = 'queued') AS oldest_queued_at
-FROM claims WHERE state IN ('queued', 'claimed', 'running')
+FROM claims WHERE ended_at IS NULL
 GROUP BY namespace, pool ORDER BY namespace, pool
 
 -- fragment: matching
 ($1::text IS NULL OR namespace = $1) AND ($2::text IS NULL OR pool = $2) AND ($3::text IS NULL OR owner = $3)
     AND ($4::text[] IS NULL OR state = ANY($4)) AND ($5::text IS NULL OR pod_uid = $5)
     AND ($6::text[] IS NULL OR namespace = ANY($6))
+    AND (NOT coalesce($4 <@ ARRAY['queued', 'claimed', 'running'], false) OR ended_at IS NULL)
 
 -- name: list
 SELECT {claim} FROM claims WHERE {matching} AND ($7::bigint IS NULL OR ticket < $7) ORDER BY ticket DESC LIMIT $8

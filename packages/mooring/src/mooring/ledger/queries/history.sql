@@ -8,7 +8,7 @@ namespace, pool, at, sample
 -- name: write
 -- Claims that got a worker are found among the live ones and among those that ended since: both have an index.
 WITH began AS (
-    SELECT {wait} FROM claims WHERE state IN ('claimed', 'running') AND claimed_at >= $1 AND claimed_at < $2
+    SELECT {wait} FROM claims WHERE ended_at IS NULL AND claimed_at >= $1 AND claimed_at < $2
     UNION ALL
     SELECT {wait} FROM claims WHERE ended_at >= $1 AND claimed_at >= $1 AND claimed_at < $2
 ), waits AS (

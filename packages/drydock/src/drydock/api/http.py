@@ -53,8 +53,13 @@ async def serve(api: ApiServer, *, port: int = 0, certificate: KeyPair | None = 
 
     # A watch whose client has gone must end at once, not at the next event that cannot be sent.
     server = web.Server(handle, handler_cancellation=True, access_log=None, max_line_size=_MAX_LINE)
-    tls = {"ssl": _tls(certificate), "ssl_shutdown_timeout": _FAREWELL_SECONDS} if certificate else {}
-    listener = await asyncio.get_running_loop().create_server(server, _HOST, port, **tls)  # type: ignore[arg-type]
+    listener = await asyncio.get_running_loop().create_server(
+        server,
+        _HOST,
+        port,
+        ssl=_tls(certificate) if certificate else None,
+        ssl_shutdown_timeout=_FAREWELL_SECONDS if certificate else None,
+    )
     try:
         _, bound = listener.sockets[0].getsockname()
         yield f"{'https' if certificate else 'http'}://{_HOST}:{bound}"

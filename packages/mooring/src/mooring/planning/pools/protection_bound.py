@@ -57,7 +57,7 @@ def _open_ended(snapshot: PoolSnapshot, workers: Sequence[ClassifiedWorker]) -> 
     if unread and not snapshot.karpenter_read:
         message = (
             f"the NodePools or NodeClaims of {len(unread)} node(s) are not read: {_some(unread)}; the cluster has to"
-            " serve nodepools and nodeclaims of karpenter.sh/v1, and Mooring's account needs get, list and watch on both"
+            " serve nodepools and nodeclaims of karpenter.sh/v1, and Mooring may get, list and watch both"
         )
         return Condition(TYPE, "Unknown", "NodeClaimsUnread", message, observed_generation=generation)
     return None

@@ -14,7 +14,13 @@ from packages.mooring.tests.client.dock import TOKEN, Dock
 
 ROOT = Path(__file__).parents[4]
 TEXT = (ROOT / "docs" / "reference" / "sdk.md").read_text()
-PAGES = ("docs/reference/sdk.md", "docs/how-to/runners.md", "docs/how-to/queries.md", "packages/mooring/README.md")
+PAGES = (
+    "README.md",
+    "docs/reference/sdk.md",
+    "docs/how-to/runners.md",
+    "docs/how-to/queries.md",
+    "packages/mooring/README.md",
+)
 EXAMPLES = {
     f"{page}:{number}": example
     for page in PAGES

@@ -10,7 +10,8 @@ from mooring.incidents.incident import Incident
 from mooring.incidents.replay import Outcome
 from packages.mooring.tests.incidents.halves import play_half
 
-FOLDER = Path(__file__).parents[4] / "docs" / "incidents"
+ROOT = Path(__file__).parents[4]
+FOLDER = ROOT / "docs" / "incidents"
 
 
 @pytest.mark.slow
@@ -22,3 +23,11 @@ def test_the_documented_story_comes_from_a_run(incident: Incident):
     for name, block in compute_blocks(outcome, without.chronicle, protected.chronicle).items():
         documented = text.partition(f"<!-- {name} -->")[2].partition("<!-- end -->")[0]
         assert documented.strip() == block, "run tools/replays"
+
+
+@pytest.mark.slow
+def test_the_moving_picture_comes_from_a_run(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    from picturing.roll import draw_roll
+
+    assert (ROOT / "docs" / "images" / "roll.svg").read_text() == draw_roll(), "run tools/replays"

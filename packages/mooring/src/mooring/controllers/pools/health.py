@@ -117,7 +117,7 @@ class HealthChecks:
         begun: asyncio.Task[None] | None = None
         with contained("health", uid=uid):
             begun = self._begin_check(due, uid)
-        return begun
+        return begun  # noqa: RET504 - None after an error
 
     def _begin_check(self, due: float, uid: str) -> asyncio.Task[None] | None:
         checked = self._checked.get(uid)

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from hawser.clock import Entropy, LoopClock
+from mooring.engine import housekeeping as housekeeping_module
 from mooring.engine.housekeeping import BATCH, Housekeeping, Retention
 from mooring.engine.metrics import HOUSEKEEPING_BACKLOG, LeaderGauge
 from mooring.ledger.faults import FaultyLedger, Script
@@ -55,6 +56,23 @@ async def test_the_backlog_is_reported_when_a_sweep_cannot_finish() -> None:
     housekeeping = Housekeeping(inner, lambda: next(looks, False), clock, Retention(claims=timedelta(hours=1)))
     await housekeeping.sweep()
     assert backlog("claims") == 2 * BATCH
+
+
+async def test_the_backlog_is_reported_while_a_long_sweep_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(housekeeping_module, "COUNTED_EVERY", 2 * BATCH)
+    clock = LoopClock(START)
+    inner = MemoryLedger(MemoryStore(), clock=clock, entropy=Entropy(1))
+    await end_claims(inner, clock, 5 * BATCH)
+    await clock.sleep(3601)
+    LeaderGauge.export_in(lambda: 1)
+    seen: list[float | None] = []
+
+    def may_act() -> bool:
+        seen.append(backlog("claims"))
+        return True
+
+    await Housekeeping(inner, may_act, clock, Retention(claims=timedelta(hours=1))).sweep()
+    assert [count for count in dict.fromkeys(seen) if count is not None] == [5 * BATCH, 3 * BATCH, BATCH, 0]
 
 
 async def test_it_keeps_up_with_a_high_rate() -> None:

@@ -21,6 +21,7 @@ PERIOD_SECONDS = 60.0
 BATCH = 1000
 PAUSE_SECONDS = 0.02  # between batches: claims go first
 MOST_COUNTED = 100_000
+COUNTED_EVERY = 20 * BATCH  # rows deleted
 REPLICAS_KEPT = timedelta(days=1)
 WORDS_KEPT = timedelta(days=1)
 
@@ -109,15 +110,26 @@ class Housekeeping:
                 log.info("housekeeping", seconds=round(self._clock.monotonic() - started, 1), **removed)
 
     async def _finish(self, chore: _Chore) -> int:
-        HOUSEKEEPING_BACKLOG.set(await chore.count(self._clock.now() - chore.kept), chore.table)
+        """Counted again now and then: with rows that come as fast as they are deleted, it does not come to its end."""
+        removed, deleted = 0, COUNTED_EVERY
         try:
-            return await self._until_done(lambda: chore.prune(self._clock.now() - chore.kept, BATCH))
+            while deleted == COUNTED_EVERY:
+                await self._count(chore)
+                deleted = await self._until_done(lambda: chore.prune(self._cutoff(chore), BATCH), COUNTED_EVERY)
+                removed += deleted
+            return removed
         finally:
-            HOUSEKEEPING_BACKLOG.set(await chore.count(self._clock.now() - chore.kept), chore.table)
+            await self._count(chore)
 
-    async def _until_done(self, prune: Callable[[], Awaitable[int]]) -> int:
+    async def _count(self, chore: _Chore) -> None:
+        HOUSEKEEPING_BACKLOG.set(await chore.count(self._cutoff(chore)), chore.table)
+
+    def _cutoff(self, chore: _Chore) -> datetime:
+        return self._clock.now() - chore.kept
+
+    async def _until_done(self, prune: Callable[[], Awaitable[int]], most: int | None = None) -> int:
         removed = 0
-        while self._may_act():
+        while self._may_act() and (most is None or removed < most):
             batch = await prune()
             removed += batch
             if batch < BATCH:

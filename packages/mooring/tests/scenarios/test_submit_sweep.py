@@ -26,7 +26,7 @@ from packages.mooring.tests.scenarios.submits import jobs, read, spec, step_of, 
 from packages.testing.lanes import fast_first
 
 STRIDE = int(os.environ.get("MOORING_SWEEP_STRIDE", "1"))
-PARTS = 8  # that may run side by side; the first one is in the fast lane
+PARTS = 24  # that may run side by side; the first one is in the fast lane
 ORDER = spec(scripts={"split.py": "print()"}, requires={"configMaps": ["databases"]})
 NOT_OURS = re.compile(
     r"/(nodes|workerpools|warmups|managedservices|pods|services|endpointslices)$|karpenter|serviceaccounts"

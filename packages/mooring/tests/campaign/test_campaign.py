@@ -25,6 +25,7 @@ def test_all_kinds_of_trouble_are_chosen() -> None:
     assert {one.kind for seed in range(1, 200) for one in choose(seed)} == set(KINDS)
 
 
+@pytest.mark.slow
 @pytest.mark.planted
 def test_a_planted_bug_is_caught_and_shrunk_to_a_test_that_can_be_pasted() -> None:
     plant, _ = PLANTED["deletes have no preconditions"]

@@ -30,13 +30,16 @@ STOP_SECONDS = 40.0
 
 
 def until(holds: Callable[[], T], within: float, what: str, every: float = 0.1) -> T:
-    """Wait until something true comes back; what never comes has failed."""
+    """Wait until something true comes back; what never comes has failed. Looks take at most half of the time."""
     deadline = time.monotonic() + within
-    while not (answer := holds()):
-        if time.monotonic() > deadline:
+    while True:
+        begun = time.monotonic()
+        if answer := holds():
+            return answer
+        now = time.monotonic()
+        if now > deadline:
             raise AssertionError(f"not within {within:.0f} s: {what}")
-        time.sleep(every)
-    return answer
+        time.sleep(max(every, now - begun))
 
 
 def processes_of(state: Path) -> dict[int, str]:

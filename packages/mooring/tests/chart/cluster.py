@@ -3,7 +3,6 @@
 import base64
 import json
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import pytest
 
 from drydock import ClusterAccess, write_kubeconfig
 from packages.drydock.tests.conformance.world import hosted_cluster
+from packages.mooring.tests.acceptance.world import until
 from packages.mooring.tests.chart.rendering import CHART, Body, Helm, run_helm
 from packages.mooring.tests.requirements import require_helm, require_kubectl, require_kubernetes
 
@@ -81,10 +81,7 @@ class RealCluster:
         return {" ".join(line.split()) for line in listed.splitlines()}
 
     def until(self, holds: Callable[[], bool], what: str, seconds: float = 60) -> None:
-        deadline = time.monotonic() + seconds
-        while not holds():
-            assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
-            time.sleep(0.3)
+        until(holds, seconds, what, every=0.3)
 
     def as_account(self, namespace: str, account: str = "mooring") -> Path:
         """A kubeconfig of that account."""

@@ -24,6 +24,8 @@ from packages.mooring.tests.chart.rendering import (
     without_labels_of_helm,
 )
 
+pytestmark = pytest.mark.realtime  # each test runs Helm
+
 AFFINITY = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}}
 SPOT = {"key": "spot", "operator": "Equal", "value": "yes", "effect": "NoSchedule"}
 EXTRA_METADATA = {"labels": {"team": "platform"}, "annotations": {"contact": "platform@example.com"}}

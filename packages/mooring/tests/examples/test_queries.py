@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,6 +25,7 @@ from drydock import (
 from hawser.clock import Entropy, SystemClock
 from hawser.resources import NODES
 from mooring.client import Mooring
+from packages.mooring.tests.acceptance.world import until
 from packages.mooring.tests.client.dock import TOKEN, Dock
 from packages.mooring.tests.requirements import require_kubectl, require_kubernetes
 
@@ -124,13 +124,6 @@ def drain_with_kubectl(world: World, node: str) -> subprocess.Popen[str]:
         stderr=subprocess.STDOUT,
         text=True,
     )
-
-
-def until(holds, within: float, what: str) -> None:
-    deadline = time.monotonic() + within
-    while not holds():
-        assert time.monotonic() < deadline, f"not within {within} s: {what}"
-        time.sleep(0.2)
 
 
 @pytest.mark.parametrize("by", ["kubectl", "drift"])

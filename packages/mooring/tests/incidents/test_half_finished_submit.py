@@ -4,6 +4,7 @@ import pytest
 
 from mooring.incidents.half_finished_submit import HalfFinishedSubmit
 from packages.mooring.tests.incidents.halves import play_half
+from packages.testing.lanes import fast_first
 
 
 @pytest.mark.slow
@@ -16,7 +17,7 @@ def test_without_protection_no_submit_gets_past_the_leftovers():
     assert "paused" in str(figures.measured["reason"])
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", fast_first([1, 2], 1))
 def test_with_protection_all_eight_succeed_and_the_neighbour_works_on(seed: int):
     figures = play_half(HalfFinishedSubmit, protected=True, seed=seed).figures
     assert not figures.outage

@@ -24,6 +24,7 @@ from mooring.model.claim import Claim, ClaimState
 from mooring.model.claim_request import ClaimRequest
 from mooring.model.errors import MooringError
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour, Replica, harbour, no_fault, play
+from packages.testing.lanes import fast_first
 
 POOL = f"{NAMESPACE}/linux"
 STRIDE = int(os.environ.get("MOORING_SWEEP_STRIDE", "1"))
@@ -164,11 +165,8 @@ async def _settle(world: Harbour, converged: Callable[[], Awaitable[bool]]) -> N
     raise AssertionError(f"a leak: {(await world.ledger.claims.live()).claims}")
 
 
-@pytest.mark.parametrize("view", ["fresh", pytest.param("stale", marks=pytest.mark.slow)])
-@pytest.mark.parametrize(
-    "reuse",
-    ["Always", pytest.param("Never", marks=pytest.mark.slow), pytest.param("SameOwner", marks=pytest.mark.slow)],
-)
+@pytest.mark.parametrize("view", fast_first(["fresh", "stale"], 1))
+@pytest.mark.parametrize("reuse", fast_first(["Always", "Never", "SameOwner"], 1))
 def test_a_crash_at_any_call_loses_and_leaks_nothing_and_kills_no_work(reuse: str, view: str):
     case = Case(reuse, VIEWS[view])
     points = list(_points(case))

@@ -15,10 +15,11 @@ from mooring.model.claim import Claim
 from mooring.model.claim_request import ClaimRequest
 from mooring.model.errors import MooringError
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour, harbour, play
+from packages.testing.lanes import fast_first
 
 SEEDS = int(os.environ.get("MOORING_SILENCE_SEEDS", "40"))
 BATCH = 5
-FAST_SEEDS = 5
+BATCHES = [range(1), *(range(first, min(first + BATCH, SEEDS)) for first in range(1, SEEDS, BATCH))]
 POOL = f"{NAMESPACE}/linux"
 SILENT_SECONDS = 600
 HEALED_WITHIN = SILENT_SECONDS + 70
@@ -109,17 +110,7 @@ async def _healed(sessions: Sessions) -> bool:
     return not sessions.hung()
 
 
-def _play_seeds(first: int, count: int) -> None:
-    for seed in range(first, min(first + count, SEEDS)):
+@pytest.mark.parametrize("seeds", fast_first(BATCHES, 1), ids=lambda seeds: f"seeds from {seeds.start}")
+def test_a_pool_of_silent_workers_heals_in_time_and_no_running_work_is_killed(seeds: range) -> None:
+    for seed in seeds:
         play(lambda seed=seed: _play_silence(seed), seed)
-
-
-@pytest.mark.parametrize("first", range(0, FAST_SEEDS, BATCH))
-def test_a_pool_of_silent_workers_heals_in_time_and_no_running_work_is_killed(first: int) -> None:
-    _play_seeds(first, BATCH)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(FAST_SEEDS, SEEDS, BATCH))
-def test_a_pool_of_silent_workers_heals_in_time_over_many_seeds(first: int) -> None:
-    _play_seeds(first, BATCH)

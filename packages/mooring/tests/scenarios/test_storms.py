@@ -32,9 +32,10 @@ from mooring.model.claim import Claim, ClaimState
 from mooring.model.claim_request import ClaimRequest
 from mooring.model.errors import Conflict, MooringError
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour, Replica, harbour, play
+from packages.testing.lanes import fast_first
 
 SEEDS = int(os.environ.get("MOORING_STORM_SEEDS", "40"))
-FAST_SEEDS = 10
+FAST_SEEDS = 3
 STORM_SECONDS = 180.0
 MAX = 7
 POOL = f"{NAMESPACE}/linux"
@@ -169,9 +170,7 @@ async def _live_through(world: Harbour, seed: int) -> None:
     await world.until(settled, 1000, "exactly the floor, and no claim")
 
 
-@pytest.mark.parametrize(
-    "seed", [pytest.param(seed, marks=[pytest.mark.slow] * (seed >= FAST_SEEDS)) for seed in range(SEEDS)]
-)
+@pytest.mark.parametrize("seed", fast_first(range(SEEDS), FAST_SEEDS))
 async def test_never_more_than_max_exist_and_the_floor_stands_after_the_storm(seed):
     async with harbour(seed) as world:
         await _live_through(world, seed)

@@ -23,9 +23,10 @@ from mooring.model.names import SUBMISSION
 from mooring.model.submission import job_name
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour, Replica, harbour, no_fault, play
 from packages.mooring.tests.scenarios.submits import jobs, read, spec, step_of, submit, until_phase
+from packages.testing.lanes import fast_first
 
 STRIDE = int(os.environ.get("MOORING_SWEEP_STRIDE", "1"))
-PARTS = 8  # that may run side by side; the first one is in the fast lane
+PARTS = 24  # that may run side by side; the first one is in the fast lane
 ORDER = spec(scripts={"split.py": "print()"}, requires={"configMaps": ["databases"]})
 NOT_OURS = re.compile(
     r"/(nodes|workerpools|warmups|managedservices|pods|services|endpointslices)$|karpenter|serviceaccounts"
@@ -114,7 +115,7 @@ async def _survive(world: Harbour, point: Point) -> bool:
     return crashed
 
 
-@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, PARTS))])
+@pytest.mark.parametrize("part", fast_first(range(PARTS), 1))
 def test_a_crash_at_any_call_of_the_submit_path_leaves_one_job_a_step(part: int):
     points = list(_points())
     assert len({point.port for point in points}) == 2 and len(points) > 40

@@ -7,6 +7,7 @@ from hawser.resources import JOBS, NODES
 from mooring.model import names
 from packages.mooring.tests.scenarios.datasets import Dataset, dataset_world
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, play
+from packages.testing.lanes import fast_first
 
 WRITES = frozenset({"POST", "PATCH", "DELETE"})
 MOST_WRITES = 100  # a bound: the sweep ends at the first story that no crash reached
@@ -22,7 +23,7 @@ async def lose_one_node(dataset: Dataset) -> None:
     await dataset.until("Ready", within=300)
 
 
-@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("moment", fast_first(["after", "before"], 1))
 def test_a_crash_at_any_write_costs_nothing(moment):
     def story(at: int) -> bool:
         """Whether the crash came at all."""
@@ -48,7 +49,7 @@ def test_a_crash_at_any_write_costs_nothing(moment):
     assert tried > 12, "the story has more writes than that"
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", fast_first([1, 2], 1))
 async def test_lost_answers_and_lagging_watches_make_no_job_twice(seed):
     rules = [
         Rule(LoseAnswer(), methods=WRITES, probability=0.3),

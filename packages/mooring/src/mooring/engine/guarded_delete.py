@@ -88,6 +88,9 @@ class GuardedActs:
         counts: Callable[[A], bool] = lambda _: True,
     ) -> Round[A]:
         """Do what the rails allow. Held acts that `counts` accepts show in the metric."""
+        if not acts:  # almost every look
+            self.forget(scope)
+            return Round()
         before, now = self._sightings.get(scope, {}), self._clock.now()
         limits = self._limits
         verdict = apply_rails(acts, before, now, brakes, self._allowance(), limits.confirm_seconds)
@@ -108,7 +111,7 @@ class GuardedActs:
         )
 
     def forget(self, scope: str) -> None:
-        """The object is gone."""
+        """Nothing is asked for: the object is gone, or in order."""
         self._sightings.pop(scope, None)
         self._show(scope, 0)
 

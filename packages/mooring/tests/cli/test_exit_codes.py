@@ -52,7 +52,7 @@ def test_a_wrong_token_has_its_own_exit_code(up: Up):
     assert (done.code, done.out) == (4, "")
     assert done.complaint == [
         "mooring: unauthorized: the bearer token is not valid",
-        "  fix: mooring login, or the token in the state folder",
+        "  fix: mooring login  # or use the token in the state folder",
     ]
 
 

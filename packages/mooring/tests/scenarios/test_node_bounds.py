@@ -62,13 +62,14 @@ async def test_protection_is_bounded_when_the_last_node_of_before_the_patch_is_r
 
 
 @pytest.mark.world(nodes=0)
-async def test_a_bound_is_unknown_while_node_claims_may_not_be_read_and_judged_once_they_may(world):
+@pytest.mark.parametrize("kind", ["nodeclaims", "nodepools"])
+async def test_a_bound_is_unknown_while_karpenter_may_not_be_read_and_judged_once_it_may(world, kind):
     await install_karpenter(world)
     await world.client.create(NODEPOOLS, node_pool("work", "4200s"))
     await world.sandbox.fleet.add_node("work-a", WORK)
     await world.client.create(NODECLAIMS, node_claim("claim-a", "work-a", "4200s"))
-    forbidden = Answer(403, "Forbidden", 'nodeclaims.karpenter.sh is forbidden: User "mooring" cannot list resource')
-    world.start(rules=[Rule(forbidden, path=r"/nodeclaims$", nth=frozenset({1, 2}))])
+    forbidden = Answer(403, "Forbidden", f'{kind}.karpenter.sh is forbidden: User "mooring" cannot list resource')
+    world.start(rules=[Rule(forbidden, path=rf"/{kind}$", nth=frozenset({1, 2}))])
     await world.pool(warm=1, max=4, placement={"nodePool": "work"})
     said = await until_bound(world, "NodeClaimsUnread")
     assert said["status"] == "Unknown" and "work-a" in said["message"]

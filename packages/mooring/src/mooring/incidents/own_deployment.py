@@ -54,7 +54,7 @@ async def install_own(stage: Stage, replica: Replica, *, advised: bool) -> OwnPo
     plan, own = plan_install(snapshot), OwnPods(spec["replicas"])
     if advised and not plan.fits:
         own.refusal = plan.message
-        stage.narrate(f"mooring install prints no manifest: {plan.message}")
+        stage.narrate(f"'mooring install' prints no manifest: {plan.message}")
         plan = plan_install(replace(snapshot, placement=plan.advice[0]))
     spec["template"]["spec"] = plan.placed.on(snapshot.pod_spec)
     await stage.client.create(NAMESPACES, {"metadata": {"name": _NAMESPACE}})

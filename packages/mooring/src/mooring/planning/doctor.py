@@ -272,7 +272,7 @@ def judge_leftovers(
         "accounts": [f"{one.namespace}/{one.name}" for one in idle[:_MOST_SHOWN]],
     }
     message = f"{len(lost)} worker(s) of pools that are gone, {len(idle)} account(s) without a worker"
-    return Check("leftovers", WARN, message, evidence, "mooring audit shows why they were not removed")
+    return Check("leftovers", WARN, message, evidence, "mooring audit  # shows why they were not removed")
 
 
 def judge_budgets(abandoned: Sequence[AbandonedBudget]) -> Check:

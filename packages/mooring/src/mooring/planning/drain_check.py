@@ -256,4 +256,4 @@ def _tell(
         case DrainVerdict.WAITS:
             until = f", until {held_until:%H:%M:%SZ} at the latest" if held_until else ""
             return f"nothing is lost, the drain takes a while: {counts}{until}", drain
-    return f"work would be lost: {counts}", f"kubectl cordon {name}, and drain it when these sessions have ended"
+    return f"work would be lost: {counts}", f"kubectl cordon {name}  # and drain it when these sessions have ended"

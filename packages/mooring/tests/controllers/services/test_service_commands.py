@@ -119,13 +119,15 @@ async def test_orders_at_the_same_time_leave_one_of_them_whole(seed: int):
 async def test_what_changes_while_an_order_is_written_is_not_left_in_the_spec(stage):
     slow = Rule(Delay(5), methods=frozenset({"PATCH"}), path="/managedservices/api$", nth=frozenset({1}))
     commands = await start(stage, slow)
-    await commands.apply(order(**PLACED), **ME)
-    applying = asyncio.create_task(commands.apply(order(image="api:2", **PLACED), **ME))
+    template = {"labels": {"tier": "front"}}
+    await commands.apply(order(**PLACED, podTemplate=template), **ME)
+    applying = asyncio.create_task(commands.apply(order(image="api:2", **PLACED, podTemplate=template), **ME))
     await stage.clock.sleep(1)
-    await stage.client.merge_patch(MANAGEDSERVICES, "api", {"spec": {"command": ["other"]}}, NAMESPACE)
+    other = {"spec": {"podTemplate": {"annotations": {"a/b": "c"}}}}
+    await stage.client.merge_patch(MANAGEDSERVICES, "api", other, NAMESPACE)
     await applying
     stored = await spec_of(stage)
-    assert stored["image"] == "api:2" and "command" not in stored
+    assert stored["image"] == "api:2" and stored["podTemplate"] == template
 
 
 @pytest.mark.parametrize("effect", [LoseAnswer(), Answer(503, "ServiceUnavailable")])

@@ -41,7 +41,7 @@ class Authentication:
             return known
         if "." in token:
             return await self.kubernetes.identify(token, before_asking)
-        raise Unauthorized("the bearer token is not valid", fix="mooring login, or the token in the state folder")
+        raise Unauthorized("the bearer token is not valid", fix="mooring login  # or use the token in the state folder")
 
     async def identify(self, request: Connection, before_asking: BeforeAsking) -> Identity:
         """Who asks, or `Unauthorized`."""

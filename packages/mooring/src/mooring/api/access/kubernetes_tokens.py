@@ -31,7 +31,7 @@ class KubernetesTokens:
         if not review.authenticated or not review.username:
             raise Unauthorized(
                 f"the token is not valid for {API_AUDIENCE}: {review.error}",
-                fix=f"kubectl create token ACCOUNT --audience {API_AUDIENCE}, or mooring login --service-account",
+                fix=f"mooring login --service-account NAMESPACE/NAME  # it asks for the audience {API_AUDIENCE}",
             )
         extra = tuple(sorted(review.extra.items()))
         return Identity(review.username, review.groups, review.uid, extra)

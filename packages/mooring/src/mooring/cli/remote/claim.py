@@ -45,7 +45,8 @@ def run_claim(asked: ClaimCommand, endpoint: Endpoint) -> int:
     if find_dispatch(asked.pool, Connection(endpoint)) == "Poll":
         # Such workers run what the payload says and end the claim themselves: nothing would be held here.
         rule = (
-            "a pool with 'dispatch: Push'; workers of this one fetch their sessions: 'mooring run', or run() of the SDK"
+            "a pool with 'dispatch: Push'; workers of this one fetch their sessions:"
+            " 'mooring run POOL -- CMD', or run() of the SDK"
         )
         raise InvalidInput("pool", asked.pool, rule)
     return hold_and_run(asked, endpoint, lambda _: asked.command)

@@ -19,7 +19,7 @@ def run_retire(name: str, force: bool, options: MutationOptions, endpoint: Endpo
     key = f"{found['namespace']}/{found['name']}"
     if found["claims"] and not force:
         held = found["claims"][0]
-        fix = f"mooring release {held} --reason '...', or give --force"
+        fix = f"mooring release {held} --reason '...'  # or give --force"
         raise Conflict(f"worker {key} is held by claim {held}", fix=fix)
     path = f"/v1/workers/{quote(found['namespace'], safe='')}/{quote(found['name'], safe='')}/retire"
     body = {"reason": options.reason, "force": force}

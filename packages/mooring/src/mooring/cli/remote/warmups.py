@@ -53,7 +53,7 @@ def run_warm(asked: WarmCommand, options: MutationOptions, endpoint: Endpoint) -
     warmup = find_one(connection, Lookup(WARMUPS, asked.name, asked.namespace))
     key = f"{warmup['namespace']}/{warmup['name']}"
     if asked.close_circuit and (warmup["status"]["circuit"] or {}).get("state") != "open":
-        raise Refused(f"the circuit of {key} is not open", fix=f"mooring warmups {key} shows its state")
+        raise Refused(f"the circuit of {key} is not open", fix=f"mooring warmups {key}")
     effect = "retries at once" if asked.close_circuit else f"fetches {warmup['spec']['shards']} shard(s) again"
     impact = f"warmup/{key} {effect}, once, when its nodes are Ready"
     verb = "close-circuit" if asked.close_circuit else "rewarm"

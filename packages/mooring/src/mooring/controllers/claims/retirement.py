@@ -102,6 +102,6 @@ class Retirement:
 def _claimed(worker: Worker, claim: Claim) -> WorkerClaimed:
     return WorkerClaimed(
         f"worker {worker.namespace}/{worker.name} is held by claim {claim.id} of {claim.owner}",
-        fix=f"mooring release {claim.id} --reason '...', or retire it with --force",
+        fix=f"mooring release {claim.id} --reason '...'  # or retire it with --force",
         detail={"claim": claim.id, "owner": claim.owner},
     )

@@ -93,7 +93,7 @@ def _sentence(judged: Judged, fits: int, makers: tuple[str, ...], held: tuple[He
 def _fix(needs: PodNeeds, states: Sequence[NodeState], judged: Judged, makers: tuple[str, ...]) -> str:
     """What opens at least one node with the least: on equal terms the change that opens most nodes."""
     if makers:
-        return f"wait for a node of {', '.join(makers)}; kubectl get nodeclaims shows how far it is"
+        return f"kubectl get nodeclaims  # wait for a node of {', '.join(makers)}"
     if not judged:
         return "add nodes to the cluster"
     ways: dict[tuple[str, ...], list[str]] = defaultdict(list)

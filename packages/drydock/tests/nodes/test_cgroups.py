@@ -4,7 +4,14 @@ import os
 import subprocess
 from pathlib import Path
 
-from drydock.nodes.cgroups import cluster_group, hierarchies, make_group, remove_group, remove_stale_groups
+from drydock.nodes.cgroups import (
+    cluster_group,
+    hierarchies,
+    make_group,
+    raise_weight,
+    remove_group,
+    remove_stale_groups,
+)
 
 
 def version_1(root: Path) -> None:
@@ -22,6 +29,15 @@ def test_a_group_is_made_in_every_hierarchy_and_removed_with_what_is_below(tmp_p
     (tmp_path / "memory" / name / "node-1" / "kubepods" / "pod1").mkdir(parents=True)
     remove_group(name, tmp_path)
     assert list(tmp_path.rglob("drydock-*")) == []
+
+
+def test_the_containers_of_a_cluster_count_as_ten_processes(tmp_path: Path) -> None:
+    version_1(tmp_path)
+    make_group("drydock-abcd-1", tmp_path)
+    (tmp_path / "cpuset/drydock-abcd-1/cpu.shares").write_text("1024\n")
+    raise_weight("drydock-abcd-1", tmp_path)
+    assert (tmp_path / "cpuset/drydock-abcd-1/cpu.shares").read_text() == "10240"
+    assert not (tmp_path / "memory/drydock-abcd-1/cpu.shares").exists()
 
 
 def test_version_2_passes_its_controllers_on(tmp_path: Path) -> None:

@@ -45,7 +45,9 @@ async def real_cluster(
         cgroups.remove_stale_groups()
         digest = sha256(str(folder).encode()).hexdigest()[:_DIGEST_CHARACTERS]
         group = cgroups.cluster_group(digest)
-        stack.callback(cgroups.remove_group, group)
+        await stack.enter_async_context(cgroups.keeping_group(group))
+        cgroups.make_group(group)
+        cgroups.raise_weight(group)
         network = await choose_network(int(digest, 16))
         switch = await stack.enter_async_context(Switch(f"{folder}/switch", f"dry{digest}", network))
         numbers = range(1, options.nodes + 1)

@@ -20,7 +20,6 @@ import argparse
 import asyncio
 import contextlib
 import json
-import os
 import re
 import statistics
 import sys
@@ -32,6 +31,7 @@ from urllib.parse import urlsplit
 
 from benchmarks.bars import Bar, judge
 from benchmarks.claims_stage import NAMESPACE, POOL, TOKEN, Cores, Stage, staged, starting_on
+from benchmarks.processes import cpu_seconds
 from hawser.transport import Request
 
 RATE_BAR, RATE_BAR_APART = 0.72, 0.92  # claims/s over raw patches/s
@@ -40,7 +40,6 @@ STEADY_BAR = 1.6  # p50 and p99 at 45/s over those of raw patches
 BURST_P50_BAR, BURST_P99_BAR = 0.9, 1.5  # of 300 at once, over those of raw patches
 STEADY_RATE = 45.0
 BURST = 300
-_TICKS = os.sysconf("SC_CLK_TCK")
 _PATCHES = re.compile(r'^apiserver_request_total\{[^}]*resource="pods",[^}]*verb="PATCH"[^}]*\} (\d+)', re.MULTILINE)
 
 
@@ -118,9 +117,9 @@ class Meter:
         self._pids = {**stage.pids, "clients": load.pid}
 
     async def measure(self, name: str, **job: Any) -> Phase:
-        writes, cpu = await self._pod_patches(), self._cpu()
+        writes, cpu = await self._pod_patches(), cpu_seconds(self._pids)
         latencies, wall = await self._load.run(**job)
-        used = self._cpu()
+        used = cpu_seconds(self._pids)
         count = len(latencies)
         costs = {process: (used[process] - cpu[process]) / count * 1e3 for process in used}
         phase = Phase(latencies, wall, await self._pod_patches() - writes, costs)
@@ -134,31 +133,6 @@ class Meter:
     async def _pod_patches(self) -> int:
         answer = await self._stage.client._transport.send(Request("GET", "/metrics"))
         return sum(int(count) for count in _PATCHES.findall((await answer.read()).decode()))
-
-    def _cpu(self) -> dict[str, float]:
-        """CPU seconds used so far by each process and its children."""
-        families = _children()
-        return {name: sum(map(_cpu_seconds, _family(pid, families))) for name, pid in self._pids.items()}
-
-
-def _cpu_seconds(pid: int) -> float:
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return sum(map(int, fields[11:15])) / _TICKS  # its own, and that of its ended children
-    return 0.0
-
-
-def _children() -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            found.setdefault(parent, []).append(int(folder.name))
-    return found
-
-
-def _family(pid: int, families: dict[int, list[int]]) -> list[int]:
-    return [pid, *(one for child in families.get(pid, ()) for one in _family(child, families))]
 
 
 def show(name: str, phase: Phase) -> None:

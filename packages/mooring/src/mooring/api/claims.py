@@ -44,6 +44,7 @@ class Beat(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @post(
     "/v1/pools/{namespace:str}/{name:str}/claims",
     access=CLAIM,
+    direct=ClaimRequest,
     tags=["claims"],
     summary="Claim a worker",
     status_code=201,
@@ -193,7 +194,12 @@ async def release_claim(
 
 
 @post(
-    "/v1/claims/{claim_id:str}/heartbeat", access=HOLD_CLAIM, tags=["claims"], summary="Renew a claim", status_code=200
+    "/v1/claims/{claim_id:str}/heartbeat",
+    access=HOLD_CLAIM,
+    direct=Beat,
+    tags=["claims"],
+    summary="Renew a claim",
+    status_code=200,
 )
 async def beat_claim(request: Request[Any, Any, Any], parts: ClaimParts, claim_id: str, data: Beat) -> ClaimReading:
     """Renew the claim; 409 `stale_epoch` if it has another epoch now, 403 if the caller does not hold it."""

@@ -23,6 +23,7 @@ from mooring.api.bodies import JsonRequest
 from mooring.api.claims import CLAIM_ROUTES, ClaimParts
 from mooring.api.dependencies import Readiness
 from mooring.api.diagnosis import DIAGNOSIS_ROUTES
+from mooring.api.direct_calls import DirectCalls
 from mooring.api.dispatch import DISPATCH_ROUTES
 from mooring.api.errors import error_handlers
 from mooring.api.events import stream_events
@@ -119,7 +120,7 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
         },
         exception_handlers=error_handlers(pages.failure),
         request_class=JsonRequest,
-        middleware=[guard.before],
+        middleware=[guard.before, DirectCalls(provided["parts"]).before],
         before_send=[secure_headers],
         request_max_body_size=MAX_BODY_BYTES,
         compression_config=CompressionConfig(backend="gzip", minimum_size=1_000, exclude=NEVER_COMPRESSED),

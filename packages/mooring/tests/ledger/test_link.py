@@ -1,8 +1,11 @@
 """How the ledger is reached: read from its URL as the driver does, and from the connection itself."""
 
+from pathlib import Path
+
 import pytest
 
-from mooring.ledger.postgres.link import read_link
+from mooring.ledger.postgres.link import read_link, require_files
+from mooring.model.errors import Misconfigured
 from packages.mooring.tests.ledger.worlds import World
 
 
@@ -22,6 +25,17 @@ def test_hosts_and_mode_are_those_that_the_driver_uses(
 ) -> None:
     link = read_link(url, encrypted=False, environment=environment)
     assert (link.hosts, link.sslmode) == (hosts, sslmode)
+
+
+@pytest.mark.parametrize("name", ["sslrootcert", "sslcert", "sslkey"])
+def test_a_file_for_tls_that_cannot_be_read_is_named(name: str, tmp_path: Path) -> None:
+    there, missing = tmp_path / "there.pem", tmp_path / "missing.pem"
+    there.write_text("")
+    require_files(f"postgresql://u@db/mooring?{name}={there}", {})
+    with pytest.raises(Misconfigured, match=f"{name}={missing}"):
+        require_files(f"postgresql://u@db/mooring?{name}={missing}", {})
+    with pytest.raises(Misconfigured, match=f"{name}={missing}"):
+        require_files("postgresql://u@db/mooring", {f"PG{name.upper()}": str(missing)})
 
 
 async def test_a_ledger_on_this_machine_says_that_it_is(world: World) -> None:

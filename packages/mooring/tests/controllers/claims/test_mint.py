@@ -284,3 +284,32 @@ async def test_an_answer_that_would_fill_the_memory_is_not_unpacked():
     finally:
         tracemalloc.stop()
     assert webhook.received[0][0]["Accept-Encoding"] == "identity"
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000, "the answer is not HTTP"),
+        (b"nonsense\r\n\r\n", "the answer is not HTTP"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{", "the answer is cut off"),
+        (b"", "the connection was closed"),
+    ],
+    ids=["long header", "no HTTP", "cut off", "nothing"],
+)
+async def test_an_answer_that_is_not_http_shows_neither_the_key_nor_the_url(answer: bytes, told: str):
+    async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        writer.close()
+
+    server = await asyncio.start_server(respond, "127.0.0.1", 0)
+    minter = WebhookMinter(MintKeys(KubeClient(Secrets()), SystemClock()), THIS_MACHINE)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mint?key=hidden"
+    spec = {"warm": 1, "max": 1, "template": TEMPLATE, "mint": {"url": url, "auth": BEARER}}
+    pool = Pool("runners", "linux", "pool-uid", 1, msgspec.convert(spec, PoolSpec))
+    async with server:
+        with pytest.raises(MintFailed, match=told) as refused:
+            await minter.mint(pool, row(ClaimState.CLAIMED, epoch=1, attempt=1))
+    shown = f"{refused.value.message} {refused.value.fix}"
+    assert TOKEN not in shown and "hidden" not in shown
+    await minter.close()

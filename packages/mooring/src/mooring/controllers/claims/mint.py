@@ -90,9 +90,9 @@ class WebhookMinter:
         except DestinationRefused as refused:
             raise MintFailed(f"the mint of {whose} is not called: {refused.message}", fix=refused.fix) from refused
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-            raise MintFailed(
-                f"the mint of {whose} did not answer: {_reason(error)}", fix=f"look at {shown_url(url)}"
-            ) from error
+            reason = _reason(error)
+            # Not `from error`: errors of the HTTP client contain the URL and the headers, with the key.
+            raise MintFailed(f"the mint of {whose} did not answer: {reason}", fix=f"look at {shown_url(url)}") from None
         if status in (401, 403):
             self._keys.forget(claim.namespace, mint.auth)
         if status // 100 != 2 and status != fine:
@@ -118,8 +118,21 @@ def shown_url(url: str) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """An invalid URL is the whole message of its error, with its query."""
-    return "the URL is not valid" if isinstance(error, aiohttp.InvalidURL) else repr(error)
+    """In words of our own: those of the HTTP client contain the URL with its query, and the headers with the key."""
+    match error:
+        case TimeoutError():
+            return "no whole answer in time"
+        case aiohttp.InvalidURL():
+            return "the URL is not valid"
+        case aiohttp.ClientResponseError():
+            return "the answer is not HTTP"
+        case aiohttp.ClientPayloadError():
+            return "the answer is cut off"
+        case aiohttp.ServerDisconnectedError():
+            return "the connection was closed"
+        case OSError():
+            return f"no connection: {error.strerror or type(error).__name__}"
+    return type(error).__name__
 
 
 def _describe(claim: Claim) -> dict[str, Any]:

@@ -114,10 +114,10 @@ class HealthChecks:
             return
 
     def _begin(self, due: float, uid: str) -> asyncio.Task[None] | None:
-        begun: asyncio.Task[None] | None = None
+        begun = None
         with contained("health", uid=uid):
             begun = self._begin_check(due, uid)
-        return begun  # noqa: RET504 - None after an error
+        return begun  # noqa: RET504  # what is raised above is contained
 
     def _begin_check(self, due: float, uid: str) -> asyncio.Task[None] | None:
         checked = self._checked.get(uid)

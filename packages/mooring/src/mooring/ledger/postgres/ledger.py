@@ -12,7 +12,7 @@ from mooring.ledger.postgres.database import Database, DatabaseOptions, check_se
 from mooring.ledger.postgres.history import PostgresHistory
 from mooring.ledger.postgres.incarnation import IncarnationKeeper, incarnation_from
 from mooring.ledger.postgres.invariants import PostgresInvariants
-from mooring.ledger.postgres.link import read_link
+from mooring.ledger.postgres.link import read_link, require_files
 from mooring.ledger.postgres.notifications import Notifications
 from mooring.ledger.postgres.replicas import PostgresReplicas
 from mooring.ledger.postgres.revocations import PostgresRevocations
@@ -82,6 +82,7 @@ class PostgresLedger:
 
         Raises Unavailable or Misconfigured with one line of text.
         """
+        require_files(url)
         database = Database(url, options or DatabaseOptions(), clock, entropy)
         ledger = cls(database, clock, entropy)
         try:

@@ -41,6 +41,7 @@ class OnlyProtection(ControlPlaneFailover):
     protections = ("adopted",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("incident", [OnlyAdoption(), OnlyProtection()])
 def test_each_of_the_two_rules_is_needed(incident):
     assert run_half(incident, protected=False, seed=1, audience=Nobody()).outage

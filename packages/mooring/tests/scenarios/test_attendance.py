@@ -14,6 +14,7 @@ from mooring.model import names
 from mooring.model.claim import Claim, ClaimState, EndCause, NewClaim
 from mooring.model.claim_request import ClaimRequest
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour, Replica
+from packages.testing.lanes import fast_first
 
 POOL = f"{NAMESPACE}/linux"
 GONE_SECONDS = 20.0
@@ -203,7 +204,7 @@ async def test_a_worker_that_was_bound_for_a_client_that_is_gone_is_returned_lon
     assert names.CLAIM not in pod.metadata.annotations and pod.metadata.uid == bound.pod_uid
 
 
-@pytest.mark.parametrize("comes_back", ["repeats", "reads", "beats"])
+@pytest.mark.parametrize("comes_back", fast_first(["repeats", "reads", "beats"], 1))
 async def test_a_client_that_comes_back_to_what_was_bound_for_it_keeps_it(world, comes_back):
     replica = world.start()
     desk = replica.mooring.claims.desk

@@ -17,6 +17,7 @@ from mooring.model.claim_request import ClaimRequest
 from mooring.model.doctor_report import Check
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour, Replica
 from packages.mooring.tests.scenarios.leaks import leak, stamped
+from packages.testing.lanes import fast_first
 
 POOL = f"{NAMESPACE}/linux"
 HELD = ClaimRequest("acme", ttl_seconds=80_000)
@@ -83,7 +84,7 @@ async def test_behind_a_hanging_watch_nothing_is_deleted_once_it_counts_as_silen
     await world.until(left(world, 1), 240, "the idle ones go when the watch is back")
 
 
-@pytest.mark.parametrize("held", [True, False], ids=["claimed", "idle"])
+@pytest.mark.parametrize("held", fast_first([True, False], 1), ids=["claimed", "idle"])
 async def test_an_empty_list_of_pods_deletes_neither_workers_nor_accounts_nor_claims(world, held):
     rules = [
         Rule(EmptyList(), resource="pods", since_seconds=60, until_seconds=1400),
@@ -130,7 +131,7 @@ async def test_while_no_node_is_ready_nothing_is_killed_and_no_claim_ends(world)
     assert claim.pod_uid in world.witness.alive and await stamped(world) == {claim.pod_name}
 
 
-@pytest.mark.parametrize("nouns", ["claims", "all"])
+@pytest.mark.parametrize("nouns", fast_first(["claims", "all"], 1))
 async def test_without_the_ledger_no_worker_is_taken_for_an_orphan_and_the_doctor_fails(world, nouns):
     away = False
     replica = world.start(fault=lambda call: Fault.AWAY if away and nouns in (call.noun, "all") else Fault.NONE)

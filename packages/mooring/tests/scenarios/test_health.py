@@ -16,6 +16,7 @@ from mooring.model import names
 from mooring.model.claim import ClaimState, EndCause
 from mooring.model.claim_request import ClaimRequest
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, harbour
+from packages.testing.lanes import fast_first
 
 POOL = f"{NAMESPACE}/linux"
 HEALTH = {"port": 8000}
@@ -62,7 +63,7 @@ async def test_an_idle_worker_that_stops_answering_is_not_handed_out_and_replace
     assert deletion.entry.reason.endswith("health checks failed: connection refused")
 
 
-@pytest.mark.parametrize("answer", [REFUSED, SILENT], ids=["refused", "silent"])
+@pytest.mark.parametrize("answer", fast_first([REFUSED, SILENT], 1), ids=["refused", "silent"])
 async def test_a_busy_worker_on_a_tainted_node_outlives_any_number_of_failed_checks(world, answer):
     replica = world.start()
     await settle(world, 4)
@@ -110,7 +111,7 @@ async def test_a_busy_worker_that_only_fails_its_checks_keeps_its_claim_and_gets
     assert (await replica.mooring.claims.desk.get(claim.id)).state is ClaimState.RUNNING
 
 
-@pytest.mark.parametrize("reuse", ["Never", "Always"])
+@pytest.mark.parametrize("reuse", fast_first(["Never", "Always"], 1))
 @pytest.mark.parametrize("retryable", [False, True], ids=["once", "retryable"])
 async def test_a_worker_that_both_its_checks_and_its_kubelet_give_up_is_lost_with_its_claim(reuse, retryable):
     unready = Script(unready=[(40, 100_000)])

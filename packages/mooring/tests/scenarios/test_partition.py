@@ -11,6 +11,7 @@ from mooring.model.claim import Claim, ClaimState
 from mooring.model.claim_request import ClaimRequest
 from mooring.model.errors import Conflict
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour, Replica
+from packages.testing.lanes import fast_first
 
 POOL = f"{NAMESPACE}/linux"
 
@@ -45,7 +46,7 @@ async def test_a_worker_that_answers_from_behind_a_partition_keeps_its_holder_an
     assert claim.pod_uid in world.witness.alive
 
 
-@pytest.mark.parametrize("retryable", [False, True], ids=["once", "retryable"])
+@pytest.mark.parametrize("retryable", fast_first([False, True], 1), ids=["once", "retryable"])
 async def test_a_worker_that_is_silent_too_is_given_up_with_its_holder_fenced_before_the_next_one_begins(
     world, retryable
 ):

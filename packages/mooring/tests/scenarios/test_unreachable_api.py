@@ -45,7 +45,7 @@ async def test_the_only_worker_of_a_poll_pool_outlives_an_api_that_is_away(world
     await world.clock.sleep(AWAY_SECONDS)
     assert {pod.metadata.uid for pod in await world.pods()} == before
     world.gateway.broken = ""
-    await world.clock.sleep(3 * SILENT_SECONDS)
+    await world.clock.sleep(2 * SILENT_SECONDS)
     assert {pod.metadata.uid for pod in await world.pods()} == before
     acts = await replica.mooring.queries.fleet.audit(AuditFilter(action="delete"), 10, None)
     assert acts.total == 0

@@ -87,6 +87,16 @@ def test_one_in_full_shows_shards_and_the_lines_that_explain_a_failure(mooring, 
     assert "HTTP 403" in shown and "\x1b" not in shown
 
 
+def test_one_in_full_names_adopted_jobs_and_not_the_command_that_was_just_typed(mooring, capsys):
+    job = {"name": "old-1", "state": "kept", "why": "its node exists"}
+    one = row(adoption={"found": 1, "selector": "app=old", "error": "", "jobs": [job]})
+    mooring.rows = [{**one, "why": {**one["why"], "fix": "mooring warmups search/core"}}]
+    warmups.run_warmups(HERE, "core", "", Format.TABLE, watch=False)
+    shown = capsys.readouterr().out
+    assert "  adopted: 1 Job(s) match app=old; old-1 kept: its node exists\n" in shown
+    assert "fix:" not in shown
+
+
 def test_json_of_one_is_the_whole_object(mooring, capsys):
     warmups.run_warmups(HERE, "search/core", "", Format.JSON, watch=False)
     shown = json.loads(capsys.readouterr().out)

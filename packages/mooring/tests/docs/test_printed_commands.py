@@ -3,6 +3,7 @@
 `acceptance/test_fixes.py` runs those that a sick fleet prints. This test knows all others too: it reads the source.
 """
 
+import itertools
 import json
 import re
 import shlex
@@ -102,7 +103,7 @@ def test_a_command_of_kubectl_has_options_that_it_knows_and_names_kinds_that_exi
         assert isinstance(json.loads(words[words.index("-p") + 1]), int | dict)
     values = {"-n", "-p", "-o", "-l", "-c", "-f", "--type", "--audience", "--raw"}
     positional = [
-        word for before, word in zip(words[1:], words[2:], strict=False) if not word.startswith("-") and before not in values
+        word for before, word in itertools.pairwise(words[1:]) if not word.startswith("-") and before not in values
     ]
     for word in positional[words[1] == "-n" :]:
         known = all(part in KINDS | WORDS for part in word.partition("/")[0].split(","))

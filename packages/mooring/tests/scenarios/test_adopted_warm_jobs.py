@@ -7,6 +7,7 @@ import pytest
 from hawser.errors import ObjectInvalid
 from hawser.resources import JOBS
 from mooring.ledger.records import AuditFilter
+from mooring.model.audit import AuditRecord
 from mooring.planning.warmups.jobs import job_name
 from packages.mooring.tests.scenarios.datasets import Dataset
 from packages.mooring.tests.scenarios.harbour import NAMESPACE
@@ -96,6 +97,20 @@ async def test_a_job_that_waits_for_a_node_that_is_gone_is_deleted_as_no_pod_of_
     await dataset.warmed(**SPEC)
     await dataset.stage.clock.sleep(30)
     assert await names_of(dataset) == set()
+
+
+@pytest.mark.world(nodes=4)
+async def test_a_job_whose_pod_may_still_run_stays_and_is_not_tried_all_the_time(dataset):
+    await older_job(dataset, "old-running", pinned("nodeName", "node-of-last-year"))
+    await dataset.warmed(**SPEC)
+    release = (await dataset.status())["release"]
+    assert (release["status"], release["errors"]) == ("partial", ["old-running: a pod of it may still run"])
+    assert await tries(dataset, "old-running") == [] and await names_of(dataset) == {"old-running"}
+
+
+async def tries(dataset: Dataset, name: str) -> list[AuditRecord]:
+    page = await dataset.stage.replicas[0].mooring.queries.fleet.audit(AuditFilter(kind="Job"), 500, None)
+    return [one for one in page.items if one.entry.subject.name == name]
 
 
 @pytest.mark.world(nodes=3)

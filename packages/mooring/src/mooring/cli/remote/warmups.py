@@ -82,7 +82,7 @@ def _print_warmup(warmup: Row, output: Format) -> None:
     for title, read in _NOTES:
         if text := read(status):
             print_line(f"  {title}: {text}")
-    if why["fix"]:
+    if why["fix"] and why["fix"] != f"mooring warmups {warmup['namespace']}/{warmup['name']}":  # this command
         print_line(f"  fix: {why['fix']}")
     if status["shards"]:
         print()
@@ -115,9 +115,8 @@ def _describe_adoption(status: dict[str, Any]) -> str:
     if not adoption:
         return ""
     rows = [f"{job['name']} {job['state']}: {job['why']}" for job in adoption["jobs"]]
-    return "; ".join(
-        [f"{adoption['found']} Job(s) match {adoption['selector']}", adoption["error"] or "", *rows]
-    ).strip("; ")
+    found = f"{adoption['found']} Job(s) match {adoption['selector']}"
+    return "; ".join(filter(None, [found, adoption["error"], *rows]))
 
 
 def _describe_copies(status: dict[str, Any]) -> str:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+import msgspec
+
 from hawser.errors import ObjectNotFound
 from hawser.resources import JOBS, NODES
 from mooring.controllers.warmups.creation import WarmCreation
@@ -20,6 +22,8 @@ from mooring.model.audit import AuditOutcome, Subject
 from mooring.model.warmup import Release, Warmup
 from mooring.planning.warmups.plan import WarmupPlan
 from mooring.planning.warmups.staleness import WARM_ON_LIVE_NODE, ReleaseJob, Staleness
+
+_RUNS = "a pod of it may still run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +55,21 @@ class WarmRelease:
     async def release(self, warmup: Warmup, plan: WarmupPlan) -> Released:
         """Delete what the rails allow."""
         brakes = self._context.brakes.by_cluster(WARM_ON_LIVE_NODE, self._informer) if plan.releases else ()
-        acts = [replace(act, reason=_describe(warmup, act)) for act in plan.releases]
+        # Looked at before the rails: to try such a delete again and again would fill the audit.
+        running = [act.job.name for act in plan.releases if await self._may_run(act)]
+        found = (act for act in plan.releases if act.job.name not in running)
+        acts = [replace(act, reason=_describe(warmup, act)) for act in found]
         done = await self._acts.carry_out(warmup.key, acts, brakes, self._delete)
         for act in done.done:
             self._creation.deleted(warmup, act.job)
             WARM_JOBS_RELEASED.labels(act.staleness.value).inc()
         self._announce(warmup, done.done)
         if brakes:
-            return Released(done, self._report(warmup, plan, done, brakes))
-        if not done.done and not done.undone:
+            return Released(done, self._report(warmup, plan, done, brakes, aborted=True))
+        errors = (*(f"{act.job.name}: {error}" for act, error in done.undone), *(f"{one}: {_RUNS}" for one in running))
+        if not done.done and not errors:
             return Released(done)
-        return Released(done, self._report(warmup, plan, done))
+        return Released(done, self._report(warmup, plan, done, errors))
 
     def _announce(self, warmup: Warmup, acts: Sequence[ReleaseJob]) -> None:
         subject = Subject(WARMUPS.kind, warmup.namespace, warmup.name, warmup.uid)
@@ -70,26 +78,33 @@ class WarmRelease:
             self._context.events.record(EventNote(subject, WARMUPS.api_version, "JobsDeleted", message, uids))
 
     def _report(
-        self, warmup: Warmup, plan: WarmupPlan, done: Round[ReleaseJob], brakes: tuple[str, ...] = ()
+        self,
+        warmup: Warmup,
+        plan: WarmupPlan,
+        done: Round[ReleaseJob],
+        errors: tuple[str, ...],
+        *,
+        aborted: bool = False,
     ) -> Release:
         """What goes into the status; the time stays while nothing new is reported."""
         kept = tuple(sorted({*plan.kept, *(each.act.job.name for each in done.held)}))
         deleted = tuple(act.job.name for act in done.done)
-        errors = brakes or tuple(f"{act.job.name}: {error}" for act, error in done.undone)
-        status = "aborted" if brakes else "partial" if errors else "ok"
-        known = warmup.status.release
-        if known is not None and status == "aborted" and (known.status, known.errors) == (status, errors):
-            return known
+        status = "aborted" if aborted else "partial" if errors else "ok"
         at = self._context.clock.now().replace(microsecond=0)
-        return Release(status, warmup.spec.dataset, warmup.namespace, deleted, kept, errors, at)
+        report = Release(status, warmup.spec.dataset, warmup.namespace, deleted, kept, errors, at)
+        known = warmup.status.release
+        # Without a delete nothing is new but the time. To write it would be a change, and a reason to look again.
+        if known is not None and not deleted and msgspec.structs.replace(report, at=known.at) == known:
+            return known
+        return report
 
     async def _delete(self, act: ReleaseJob) -> Result:
         """One delete, its pods with it, as the Job was seen."""
         job = act.job
         if act.staleness in (Staleness.NODE_GONE, Staleness.NODE_REPLACED) and await self._node_lives(act):
             return AuditOutcome.SKIPPED, f"{job.node or job.hostname} is there after all"
-        if job.adopted and not job.finished and await may_run(self._client, job.namespace, job.name):
-            return AuditOutcome.SKIPPED, "a pod of it may still run"
+        if await self._may_run(act):
+            return AuditOutcome.SKIPPED, _RUNS
         await self._client.delete(
             JOBS,
             job.name,
@@ -99,6 +114,11 @@ class WarmRelease:
             propagation="Background",
         )
         return DONE
+
+    async def _may_run(self, act: ReleaseJob) -> bool:
+        """Whether a pod of an adopted Job may run, which ends with its Job."""
+        job = act.job
+        return bool(job.adopted) and not job.finished and await may_run(self._client, job.namespace, job.name)
 
     async def _node_lives(self, act: ReleaseJob) -> bool:
         """Only a live 404 or another uid proves that a node is gone; errors are raised and fail the act."""

@@ -56,8 +56,8 @@ def _open_ended(snapshot: PoolSnapshot, workers: Sequence[ClassifiedWorker]) -> 
     unread = sorted(node.name for node in nodes if _pool_of(node))
     if unread and not snapshot.karpenter_read:
         message = (
-            f"the NodePools or NodeClaims of {len(unread)} node(s) are not read: {_some(unread)}; the cluster has to"
-            " serve nodepools and nodeclaims of karpenter.sh/v1, and Mooring may get, list and watch both"
+            f"the NodePools or NodeClaims of {len(unread)} node(s) are not read: {_some(unread)}; the cluster must"
+            " serve nodepools and nodeclaims of karpenter.sh/v1, and Mooring's account needs get, list, watch on them"
         )
         return Condition(TYPE, "Unknown", "NodeClaimsUnread", message, observed_generation=generation)
     return None

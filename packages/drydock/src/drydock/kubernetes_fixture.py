@@ -84,7 +84,7 @@ class RealKubernetes(Kubernetes):
 
     def inject(self, fault: str, target: str) -> None:
         """Make a fault happen to a node or container; `drydock fault --help` lists them."""
-        self.host.run(inject(self.host.value, fault, target), _WORK_SECONDS)
+        self.host.run(inject(self.host.value, fault, target), _LOAD_SECONDS)  # a replaced node loads its images
 
     def load_images(self, archive: Path) -> None:
         """Import a docker or OCI archive on every node."""

@@ -100,6 +100,17 @@ async def test_a_process_whose_start_is_cancelled_is_ended_also_when_it_had_just
         assert await asyncio.wait_for(process.wait(), 10) == -signal.SIGKILL
 
 
+async def test_a_supervisor_whose_start_is_cancelled_leaves_no_program(tmp_path: Path) -> None:
+    supervisor = Supervisor(str(tmp_path))
+    starting = asyncio.create_task(supervisor.__aenter__())
+    while not hasattr(supervisor, "_program"):
+        await asyncio.sleep(0)
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    assert await asyncio.wait_for(supervisor._program.wait(), 10) == -signal.SIGKILL
+
+
 async def test_leaving_the_block_ends_everything(tmp_path: Path) -> None:
     pids: list[int] = []
 

@@ -74,8 +74,8 @@ class RealNode:
         self.boot_id = self._kit.entropy.uuid()
         make_group(self._identity.cgroup)
         settings.write_base_files(self.root, self._identity, self._machine_id())
-        self._supervisor = Supervisor(str(self._folder), BOOT_PROGRAM, json.dumps(self._boot_spec()))
-        await self._supervisor.__aenter__()
+        supervisor = Supervisor(str(self._folder), BOOT_PROGRAM, json.dumps(self._boot_spec()))
+        self._supervisor = await supervisor.__aenter__()
         others = [other for other in self._kit.addresses if other != self._identity.where]
         await self._kit.switch.connect(self._identity.number, self.pid, self._identity.where, others)
         await self.start_containerd()

@@ -134,7 +134,12 @@ class Supervisor:
         theirs.close()
         assert self._program.stdout and self._program.stdin
         self._output, self._input = self._program.stdout, self._program.stdin
-        greeting = await self._output.readline()
+        try:
+            greeting = await self._output.readline()
+        except asyncio.CancelledError:
+            self._program.kill()
+            self._hand_over.close()
+            raise
         if not greeting:
             raise StartFailed(
                 f"the program of the supervisor ended with code {await self._program.wait()} at its start"

@@ -66,8 +66,9 @@ docs: setup
 	$(BIN)/python tools/reference
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
+# All benchmarks in less than 15 minutes, written to docs/reference/performance.md; or BENCH="claims --full".
 bench: setup
-	$(BIN)/python -m benchmarks $(BENCH)
+	$(BIN)/python -m benchmarks $(or $(BENCH),--page)
 
 # Bugs of one line, planted one after another: a test must notice each. About 20 minutes on two cores.
 mutants: setup

@@ -1,6 +1,7 @@
-"""Run benchmarks one after another, in a size that takes a few minutes in all: `python -m benchmarks [NAME ...]`.
+"""Run benchmarks one after another, in a size that takes less than 15 minutes in all.
 
-    python -m benchmarks                    all of them, small
+    python -m benchmarks NAME ...           some of them, small
+    python -m benchmarks --page             all of them, and write docs/reference/performance.md (`make bench`)
     python -m benchmarks claims --full      one of them, in the size that its bars are meant for
 
 Each runs in its own process with a time limit and prints its bars: the measured value, the limit and the ratio of both.
@@ -9,12 +10,16 @@ is missed or a benchmark fails. Bars are meant for a machine that does nothing e
 """
 
 import argparse
+import os
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
-from benchmarks.bars import MISSED
+from benchmarks.bars import MISSED, RESULTS
+from benchmarks.page import Results, write_page
 from drydock import BinariesMissing, find_binaries
 
 
@@ -26,6 +31,11 @@ class Benchmark:
     small: tuple[str, ...] = ()
     limit_seconds: int = 120
     kubernetes: bool = False
+    program: str = ""  # if several benchmarks are one program with different arguments
+
+    @property
+    def module(self) -> str:
+        return f"benchmarks.{self.program or self.name}"
 
 
 BENCHMARKS = (
@@ -36,25 +46,42 @@ BENCHMARKS = (
     Benchmark("doctor", ("1000",)),
     Benchmark("submissions", ("20", "100")),
     Benchmark("sandbox", ("--small",)),
+    Benchmark("ledger", ("--seconds", "60")),
     Benchmark("cache", ("--pods", "1000", "--rounds", "1", "--only", "hawser,lightkube"), 240, True),
-    Benchmark("claims", ("--workers", "600", "--seconds", "10", "--rounds", "2"), 300, True),
+    Benchmark("claims", ("--workers", "1500", "--seconds", "20"), 420, True),
+    Benchmark("apart", ("--workers", "900", "--rounds", "4", "--apart", "--only-rounds"), 240, True, "claims"),
+    Benchmark("replicas", ("--workers", "450", "--rounds", "2"), 240, True),
 )
 FULL_SECONDS = 3600
 
 
-def run(benchmark: Benchmark, *, full: bool) -> str:
-    """Run one benchmark; what it came to in one word."""
+def run(benchmark: Benchmark, *, full: bool) -> Results:
+    """Run one benchmark; what it came to in one word, and what it recorded."""
     arguments, limit = ((), FULL_SECONDS) if full else (benchmark.small, benchmark.limit_seconds)
-    command = [sys.executable, "-m", f"benchmarks.{benchmark.name}", *arguments]
-    print(f"\n== {benchmark.name} {' '.join(arguments)}".rstrip(), flush=True)
+    words = " ".join(("python", "-m", benchmark.module, *arguments))
+    print(f"\n== {benchmark.name}: {words}", flush=True)
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="mooring-bench-") as folder:
+        recorded = Path(folder) / "results"
+        recorded.touch()
+        verdict = _verdict(benchmark, arguments, limit, recorded)
+        results = Results(benchmark.name, words, verdict, time.monotonic() - began)
+        results.read(recorded.read_text(encoding="utf-8").splitlines())
+    return results
+
+
+def _verdict(benchmark: Benchmark, arguments: tuple[str, ...], limit: int, recorded: Path) -> str:
     if benchmark.kubernetes:
         try:
             find_binaries()
         except BinariesMissing as missing:
             print(missing)
             return "skipped"
+    command = [sys.executable, "-m", benchmark.module, *arguments]
     try:
-        code = subprocess.run(command, timeout=limit, check=False).returncode
+        code = subprocess.run(
+            command, timeout=limit, check=False, env={**os.environ, RESULTS: str(recorded)}
+        ).returncode
     except subprocess.TimeoutExpired:
         return f"TOOK MORE THAN {limit} s"
     return {0: "holds", MISSED: "MISSED"}.get(code, f"FAILED with {code}")
@@ -68,17 +95,17 @@ def main() -> int:
     known = {benchmark.name: benchmark for benchmark in BENCHMARKS}
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(known)}")
     parser.add_argument("--full", action="store_true", help="in full size")
+    parser.add_argument("--page", action="store_true", help="write docs/reference/performance.md")
     chosen = parser.parse_args()
     if unknown := set(chosen.names) - known.keys():
         parser.error(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(known)}")
-    results = []
-    for name in chosen.names or known:
-        began = time.monotonic()
-        results.append((name, run(known[name], full=chosen.full), time.monotonic() - began))
+    results = [run(known[name], full=chosen.full) for name in chosen.names or known]
     print("\n== summary")
-    for name, result, seconds in results:
-        print(f"{name:<14} {result:<24} {seconds:6.1f} s")
-    return 0 if all(result in ("holds", "skipped") for _, result, _ in results) else 1
+    for result in results:
+        print(f"{result.name:<14} {result.verdict:<24} {result.seconds:6.1f} s")
+    if chosen.page:
+        write_page(results)
+    return 0 if all(result.verdict in ("holds", "skipped") for result in results) else 1
 
 
 if __name__ == "__main__":

@@ -1,19 +1,31 @@
-"""The bars of a benchmark: what was measured, the limit, and the ratio of the two."""
+"""The bars of a benchmark: what was measured, the limit, and the ratio of the two.
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+Benchmarks that `python -m benchmarks` starts also write bars and curves as JSON lines to the file that `RESULTS` names.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 MISSED = 10  # the exit code of a benchmark that missed a bar; 1 is that of a program that failed
+RESULTS = "MOORING_BENCHMARK_RESULTS"
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A measured value and its limit: an upper one, or a lower one with `at_least`."""
+    """A measured value and its limit: an upper one, or a lower one with `at_least`.
+
+    `spread` is the lowest and the highest value of the rounds, if there were several.
+    """
 
     what: str
     value: float
     limit: float
     at_least: bool = False
+    spread: tuple[float, float] | None = None
 
     @property
     def holds(self) -> bool:
@@ -30,5 +42,22 @@ def judge(bars: Iterable[Bar]) -> int:
     missed = 0
     for bar in bars:
         print(bar, flush=True)
+        _write({"bar": asdict(bar)})
         missed += not bar.holds
     return MISSED if missed else 0
+
+
+def draw(title: str, axes: tuple[str, str], curves: Mapping[str, Sequence[tuple[float, float]]]) -> None:
+    """Record curves for a plot: points by name."""
+    _write({"plot": {"title": title, "axes": axes, "curves": dict(curves)}})
+
+
+def note(title: str, rows: Sequence[Sequence[str]]) -> None:
+    """Record a table; its first row is the head."""
+    _write({"table": {"title": title, "rows": rows}})
+
+
+def _write(record: dict[str, Any]) -> None:
+    if path := os.environ.get(RESULTS):
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(record) + "\n")

@@ -111,27 +111,32 @@ class Clients:
     def __init__(self, given: dict[str, Any]) -> None:
         tls = ssl.create_default_context(cafile=given["authority"])
         self._kubernetes = Server("127.0.0.1", given["kubernetes_port"], given["kubernetes_token"], tls)
-        self._mooring = Server("127.0.0.1", given["mooring_port"], given["mooring_token"], None)
-        self._claim_request = self._mooring.request("POST", given["claims_path"], CLAIM)
+        token = given["mooring_token"]
+        self._replicas = [Server("127.0.0.1", port, token, None) for port in given["mooring_ports"]]
+        self._asked = self._replicas  # those that the present job asks
+        self._claims_path = given["claims_path"]
         self._pods_path = given["pods_path"]
         self._held: list[tuple[str, int]] = []  # claims and their epochs
         self._epochs = itertools.count(1)
 
     async def run(self, job: dict[str, Any]) -> list[float]:
         """The latencies of one job."""
+        self._asked = self._replicas[: job.get("replicas", len(self._replicas))]
+        self._turn = itertools.cycle(self._asked)
         match job["kind"]:
             case "patch":
                 await self._kubernetes.open(job["clients"])
                 return await in_flight(job["clients"], [self._patcher(name) for name in job["names"]])
             case "claim":
-                await self._mooring.open(job["clients"])
+                await self._open(job["clients"])
                 return await in_flight(job["clients"], [self._claim] * job["count"])
             case "cycle":
-                await self._mooring.open(job["clients"])
+                await self._open(job["clients"])
                 return await in_flight(job["clients"], [self._cycle] * job["count"])
-            case "arrivals":
-                await self._mooring.open(20)
-                return await arrivals(job["rate"], job["seconds"], itertools.repeat(self._visit))
+            case "arrivals" | "claim arrivals":
+                await self._open(20)
+                visit = self._visit if job["kind"] == "arrivals" else self._claim
+                return await arrivals(job["rate"], job["seconds"], itertools.repeat(visit))
             case "patch arrivals":
                 await self._kubernetes.open(20)
                 names = itertools.cycle(job["names"])
@@ -157,17 +162,29 @@ class Clients:
 
         return patch
 
+    async def _open(self, count: int) -> None:
+        for replica in self._asked:
+            await replica.open(count)
+
+    def collisions(self) -> int:
+        """Epochs that no claim got: an insert on a slot that another replica had taken uses one up."""
+        epochs = [epoch for _, epoch in self._held]
+        return max(epochs) - min(epochs) + 1 - len(epochs) if epochs else 0
+
     async def _claim(self) -> float:
+        replica = next(self._turn)
+        request = replica.request("POST", self._claims_path, CLAIM)
         started = time.perf_counter()
-        body = await self._mooring.ask(self._claim_request, 201)
+        body = await replica.ask(request, 201)
         latency = time.perf_counter() - started
         claim = json.loads(body)
         self._held.append((claim["id"], claim["epoch"]))
         return latency
 
     async def _release(self, claim: tuple[str, int]) -> float:
+        replica = next(self._turn)
         started = time.perf_counter()
-        await self._mooring.ask(self._mooring.request("DELETE", "/v1/claims/{}?epoch={}".format(*claim)), 200)
+        await replica.ask(replica.request("DELETE", "/v1/claims/{}?epoch={}".format(*claim)), 200)
         return time.perf_counter() - started
 
     async def _cycle(self) -> float:
@@ -219,7 +236,8 @@ async def main() -> None:
     while line := await reader.readline():
         started = time.perf_counter()
         latencies = await clients.run(json.loads(line))
-        print(json.dumps({"latencies": latencies, "wall": time.perf_counter() - started}), flush=True)
+        answer = {"latencies": latencies, "wall": time.perf_counter() - started, "collisions": clients.collisions()}
+        print(json.dumps(answer), flush=True)
 
 
 if __name__ == "__main__":

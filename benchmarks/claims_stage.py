@@ -37,7 +37,7 @@ class Stage:
 
     plane: ControlPlane
     client: KubeClient
-    mooring_port: int
+    mooring_ports: list[int]  # of each replica
     pids: dict[str, int]  # the process, or the parent of several, by name
     raw_pods: list[str]
 
@@ -69,9 +69,9 @@ def starting_on(cores: set[int]) -> Iterator[None]:
 
 @contextlib.asynccontextmanager
 async def staged(
-    workers: int, raw_pods: int, *, budget: bool, cores: Cores, python: str = sys.executable
+    workers: int, raw_pods: int, *, budget: bool, cores: Cores, python: str = sys.executable, replicas: int = 1
 ) -> AsyncIterator[Stage]:
-    """The environment with all workers warm, and idle; `python` runs Mooring."""
+    """The environment with all workers warm, and idle; `python` runs Mooring, as many replicas as asked for."""
     entropy = Entropy()
     async with contextlib.AsyncExitStack() as stack:
         root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mooring-bench-")))
@@ -88,19 +88,25 @@ async def staged(
         stack.push_async_callback(database.stop)
         await install_crds(client, CLOCK)
         await client.create(NAMESPACES, {"metadata": {"name": NAMESPACE}})
-        port = _free_port()
+        ports = [_free_port() for _ in range(replicas)]
         nodes = {f"n-{n}": NodeTemplate(capacity=_CAPACITY) for n in range((workers + raw_pods) // PODS_A_NODE + 2)}
         options = LocalOptions(nodes=nodes, runtime="simulated")
         async with kubernetes_nodes(plane, root / "nodes", CLOCK, entropy, options):
             names = await _make_raw_pods(client, raw_pods)
             await _make_pool(client, workers, budget)
-            with starting_on(cores.mooring):
-                pid = await stack.enter_async_context(_serving(python, plane.kubeconfig, url, root / "state", port))
+            pids = {}
+            for number, port in enumerate(ports, start=1):
+                serving = _serving(python, plane.kubeconfig, url, root / f"state-{number}", port)
+                with starting_on(cores.mooring):
+                    pids[_replica(number)] = await stack.enter_async_context(serving)
             await _until_warm(client, workers)
         await asyncio.sleep(5)
         assert database.pid is not None
-        pids = {"mooring": pid, "postgres": database.pid, **plane.pids}
-        yield Stage(plane, client, port, pids, names)
+        yield Stage(plane, client, ports, {**pids, "postgres": database.pid, **plane.pids}, names)
+
+
+def _replica(number: int) -> str:
+    return "mooring" if number == 1 else f"mooring-{number}"
 
 
 async def _make_raw_pods(client: KubeClient, count: int) -> list[str]:

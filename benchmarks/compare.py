@@ -14,7 +14,7 @@ import sys
 from contextlib import AsyncExitStack
 
 from benchmarks.bars import Bar, judge
-from benchmarks.claims import Meter, Phase, loading
+from benchmarks.claims_meter import Meter, Phase, loading
 from benchmarks.claims_stage import Cores, staged
 
 RATE_BAR, CPU_BAR = 0.95, 1.05  # "no slower": within the noise that is left

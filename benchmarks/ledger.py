@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.bars import Bar, judge
+from benchmarks.bars import Bar, draw, judge
 from benchmarks.processes import cpu_seconds
 from hawser.clock import Entropy, SystemClock
 from mooring.ledger.embedded import EmbeddedServer
@@ -106,6 +106,8 @@ async def _window(rounds: Rounds, server: EmbeddedServer, second: float) -> floa
 def main(options: argparse.Namespace) -> int:
     """Measure and judge."""
     costs = asyncio.run(measure(options))
+    curve = [(number * WINDOW_SECONDS, cost) for number, cost in enumerate(costs)]
+    draw("PostgreSQL over time", ("second", "CPU-ms a claim"), {"insert, running, end": curve})
     return judge(
         [
             Bar("CPU-ms of PostgreSQL a claim, last window", costs[-1], CPU_BAR_MS),

@@ -34,7 +34,8 @@ def test_a_bar_prints_the_value_the_limit_and_their_ratio(capsys: pytest.Capture
 
 def test_every_benchmark_is_run_by_make_bench():
     programs = {path.stem for path in (ROOT / "benchmarks").glob("*.py") if "judge(" in path.read_text()}
-    assert {benchmark.name for benchmark in BENCHMARKS} == programs - {"bars", "compare"}  # which needs another version
+    run = {benchmark.module.rpartition(".")[2] for benchmark in BENCHMARKS}
+    assert run == programs - {"bars", "compare"}  # which needs another version
     done = subprocess.run(["make", "-n", "bench"], cwd=ROOT, capture_output=True, text=True, check=True)
     assert "python -m benchmarks" in done.stdout
 

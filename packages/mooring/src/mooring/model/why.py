@@ -5,7 +5,7 @@ from datetime import datetime
 import msgspec
 
 
-class Why(msgspec.Struct, frozen=True, rename="camel"):
+class Why(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """Why something is in its state, since when, what blocks it, and what to do."""
 
     code: str

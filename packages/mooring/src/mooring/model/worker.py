@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+import msgspec
+
 from mooring.model.why import Why
 
 
@@ -105,9 +107,8 @@ class Worker:
         return not self.marks.absent
 
 
-@dataclass(frozen=True, slots=True)
-class ClassifiedWorker:
-    """A worker with its state and reason."""
+class ClassifiedWorker(msgspec.Struct, frozen=True, gc=False):
+    """A worker with its state and reason. Without cycles, so the garbage collector need not walk a whole fleet."""
 
     worker: Worker
     state: WorkerState

@@ -1,10 +1,9 @@
 """The state of a worker and its reason. Planners, pages and the terminal all use this classification."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from datetime import datetime
 
-import msgspec
+from msgspec.structs import replace
 
 from mooring.model.claim import Claim, ClaimState
 from mooring.model.health import WorkerHealth
@@ -200,4 +199,4 @@ def mark_silent(item: ClassifiedWorker, seconds: float | None) -> ClassifiedWork
     """The same idle worker, with the reason why it gets no session. None: it was never heard."""
     span = f"for {seconds:.0f} s" if seconds is not None else "lately"
     message = f"ready, but it has not polled {span}: it gets no session until it polls"
-    return replace(item, why=msgspec.structs.replace(item.why, code=SILENT, message=message))
+    return replace(item, why=replace(item.why, code=SILENT, message=message))

@@ -24,7 +24,7 @@ from mooring.model.claim import (
     judge_repeat,
 )
 from mooring.model.claim_request import SHORTEST_PREFIX, ClaimRequest, unknown_claim
-from mooring.model.errors import Conflict, InvalidInput, NotFound, Refused, StaleEpoch, Unavailable
+from mooring.model.errors import Conflict, InvalidInput, NotFound, Refused, Unavailable
 from mooring.model.evidence import clean_reason
 from mooring.model.pool import Pool
 from mooring.model.suggestions import suggest
@@ -113,27 +113,16 @@ class ClaimDesk:
     async def _claim_now(self, pool: Pool, new: NewClaim, caller: Caller) -> Claim | None:
         """A free worker, unless others wait already; None when the claim has to wait."""
         while (place := self._ready.take(pool.key, new.owner)) is not None:
-            slot = self._handover.slot_of(pool, place)
             try:
-                admission = await self._ledger.claims.insert_claimed(
-                    new,
-                    slot,
-                    now=self._clock.now(),
-                    owner_limit=pool.spec.limits.per_owner,
-                    private=place.private,
-                )
-            except BaseException:  # whether the row is there or not: the ledger knows, and refuses the slot if it is
-                self._ready.free(pool.key, place.worker.uid, place.slot)
-                raise
+                admission = await self._handover.claim(pool, new, place)
+            except NoWorker as none:
+                await self._do_without(pool, none, caller.wait_seconds)
+                return await self._follow(pool, none.claim, caller)
             match admission.verdict:
                 case AdmissionVerdict.CREATED if admission.claim is not None:
-                    try:
-                        return await self._handover.complete(pool, admission.claim, place)
-                    except NoWorker as none:
-                        await self._do_without(pool, none, caller.wait_seconds)
-                    except StaleEpoch:
-                        pass  # it was taken up elsewhere
-                    return await self._follow(pool, admission.claim, caller)
+                    if admission.claim.state is ClaimState.CLAIMED:  # it was taken up elsewhere
+                        return await self._follow(pool, admission.claim, caller)
+                    return admission.claim
                 case AdmissionVerdict.SLOT_TAKEN:
                     self._ready.concede(place)
                     continue

@@ -6,6 +6,8 @@ answer the second time, it would end the claim that the other has just handed ou
 the claim to its slot anew, and with the new epoch all that the old carrier may still try is refused by the ledger.
 """
 
+from contextlib import suppress
+
 import structlog
 
 from hawser.errors import KubeError
@@ -15,8 +17,18 @@ from mooring.controllers.claims.release import ClaimRelease
 from mooring.controllers.claims.revocations import MintRevocations
 from mooring.controllers.claims.stamps import Stamped, Stamps
 from mooring.engine.context import Context
+from mooring.engine.turns import Turns
 from mooring.model.audit import AuditOutcome
-from mooring.model.claim import Claim, ClaimState, Outcome, Verdict, WorkerSlot
+from mooring.model.claim import (
+    Admission,
+    AdmissionVerdict,
+    Claim,
+    ClaimState,
+    NewClaim,
+    Outcome,
+    Verdict,
+    WorkerSlot,
+)
 from mooring.model.errors import MooringError, StaleEpoch, Unavailable
 from mooring.model.moments import later
 from mooring.model.pool import Pool
@@ -46,6 +58,7 @@ class Handover:
         self._revocations = revocations
         self._release = release
         self._clock = context.clock
+        self._turns = Turns(context.clock)
         self._carried: set[str] = set()  # ids of the claims that are handed over here, now
 
     def slot_of(self, pool: Pool, place: Place) -> WorkerSlot:
@@ -53,6 +66,46 @@ class Handover:
         until = later(self._clock.now(), pool.spec.protection.ceiling_seconds)
         one_owner = pool.spec.sharing == "PerOwner"
         return WorkerSlot(place.worker.name, place.worker.uid, place.slot, place.worker.address, until, one_owner)
+
+    async def claim(self, pool: Pool, new: NewClaim, place: Place) -> Admission:
+        """Insert the row and complete it; the claim that was created runs, unless it was taken up elsewhere.
+
+        Claims take turns, so that the first of a burst are answered while the last wait. A mint may take seconds: its
+        claims do not count.
+        """
+        turn = await self._take_turn(pool, place)
+        admission = None
+        try:
+            admission = await self._insert(pool, new, place)
+            if admission.verdict is AdmissionVerdict.CREATED and admission.claim is not None:
+                with suppress(StaleEpoch):
+                    return Admission(admission.verdict, await self.complete(pool, admission.claim, place))
+            return admission
+        finally:
+            if turn is not None:
+                self._turns.give_back(turn, complete=admission is not None)
+
+    async def _take_turn(self, pool: Pool, place: Place) -> float | None:
+        if pool.spec.mint is not None:
+            return None
+        try:
+            return await self._turns.take()
+        except BaseException:
+            self._ready.free(pool.key, place.worker.uid, place.slot)
+            raise
+
+    async def _insert(self, pool: Pool, new: NewClaim, place: Place) -> Admission:
+        try:
+            return await self._ledger.claims.insert_claimed(
+                new,
+                self.slot_of(pool, place),
+                now=self._clock.now(),
+                owner_limit=pool.spec.limits.per_owner,
+                private=place.private,
+            )
+        except BaseException:  # whether the row is there or not: the ledger knows, and refuses the slot if it is
+            self._ready.free(pool.key, place.worker.uid, place.slot)
+            raise
 
     async def complete(self, pool: Pool, claim: Claim, place: Place) -> Claim:
         """Stamp, mint, run. A worker that turns out to be doomed is let go and the next one is tried."""

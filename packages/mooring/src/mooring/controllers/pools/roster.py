@@ -2,17 +2,29 @@
 
 from collections.abc import Iterable, Mapping
 
+import msgspec
+
 from mooring.model.health import WorkerHealth
 from mooring.model.node import Node
 from mooring.model.worker import ClassifiedWorker, Worker
 from mooring.planning.workers import classify_held
 
 
+class _Known(msgspec.Struct, gc=False):
+    """A classification, and all that it was made from."""
+
+    worker: Worker
+    node: Node | None
+    live: int
+    health: WorkerHealth | None
+    classified: ClassifiedWorker
+
+
 class Roster:
     """Caches the results of a pure function. It changes the cost of a classification, never its result."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[Worker, Node | None, int, WorkerHealth | None, ClassifiedWorker]] = {}
+        self._known: dict[str, _Known] = {}
 
     def classify(
         self,
@@ -22,18 +34,18 @@ class Roster:
         unhealthy: Mapping[str, WorkerHealth],
     ) -> tuple[ClassifiedWorker, ...]:
         """The state of each worker; `held` has the live claims and `unhealthy` the failed checks, by pod uid."""
-        present: dict[str, tuple[Worker, Node | None, int, WorkerHealth | None, ClassifiedWorker]] = {}
+        present: dict[str, _Known] = {}
         for worker in workers:
             node, live, health = nodes.get(worker.node), held.get(worker.uid, 0), unhealthy.get(worker.uid)
             known = self._known.get(worker.uid)
             if (
                 known is None
-                or known[0] is not worker
-                or known[1] is not node
-                or known[2] != live
-                or known[3] is not health
+                or known.worker is not worker
+                or known.node is not node
+                or known.live != live
+                or known.health is not health
             ):
-                known = (worker, node, live, health, classify_held(worker, node, live, health))
+                known = _Known(worker, node, live, health, classify_held(worker, node, live, health))
             present[worker.uid] = known
         self._known = present
-        return tuple(known[4] for known in present.values())
+        return tuple(known.classified for known in present.values())

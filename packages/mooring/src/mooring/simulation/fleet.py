@@ -16,7 +16,7 @@ class Fleet:
         self.idle_seconds = 0.0
         self.now = 0.0
         self.waits: list[tuple[float, float]] = []  # when a claim arrived, and how long it waited
-        self.started: list[float] = []  # seconds that finished starts took; emptied by the reader
+        self._started: list[float] = []
         self._waiting: deque[float] = deque()
         self._coming: list[tuple[float, float]] = []
 
@@ -25,7 +25,7 @@ class Fleet:
         while self._coming and self._coming[0][0] <= until:
             ready, took = heappop(self._coming)
             self._pass(ready)
-            self.started.append(took)
+            self._started.append(took)
             if self._waiting:
                 arrived = self._waiting.popleft()
                 self.waits.append((arrived, ready - arrived))
@@ -43,6 +43,11 @@ class Fleet:
         else:
             self._waiting.append(at)
         self._order()
+
+    def take_starts(self) -> list[float]:
+        """Seconds that the starts since the last call took."""
+        started, self._started = self._started, []
+        return started
 
     def aim(self, floor: int) -> None:
         """Change the floor."""

@@ -54,7 +54,15 @@ def monday(seconds: float, entropy: Entropy) -> Trace:
 
 
 def bursts(seconds: float, entropy: Entropy) -> Trace:
-    """6 claims a minute, and every half hour on average 10 to 40 within five seconds."""
+    """6 claims a minute, and every half hour on average, for one to three minutes, 60 a minute more."""
+    trace = make_poisson(lambda _: 0.1, 0.1, seconds, entropy)
+    for begin in make_poisson(lambda _: 1 / 1800, 1 / 1800, seconds - 180, entropy):
+        trace += [begin + at for at in make_poisson(lambda _: 1.0, 1.0, entropy.between(60, 180), entropy)]
+    return sorted(trace)
+
+
+def spikes(seconds: float, entropy: Entropy) -> Trace:
+    """6 claims a minute, and every half hour on average 10 to 40 at once, within five seconds."""
     trace = make_poisson(lambda _: 0.1, 0.1, seconds, entropy)
     for begin in make_poisson(lambda _: 1 / 1800, 1 / 1800, seconds - 10, entropy):
         for _ in range(10 + entropy.below(31)):
@@ -78,4 +86,5 @@ SYNTHETIC: dict[str, Callable[[float, Entropy], Trace]] = {
     "monday": monday,
     "bursts": bursts,
     "step": step,
+    "spikes": spikes,
 }

@@ -1,51 +1,46 @@
-"""How strictly to plan so that the target holds over a day: floors are whole numbers and forecasts are cautious."""
+"""How strictly to plan so that the target holds over all claims of a day.
 
-from __future__ import annotations
+A floor is a whole number and stays up for a while after a peak, so planning every moment for the target serves more
+claims in time than asked, at a cost. Several degrees of strictness are therefore played beside each other: what each
+would have kept ready, and how many claims would have found that used up. The least strict one that met the target
+counts.
+"""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import msgspec
 
-if TYPE_CHECKING:
-    from mooring.planning.demand.surprises import Surprises
-
-FACTORS = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
-USUAL = 3
-MARGIN = 0.9
-CLAIMS_KEPT = 1.0 - 1.0 / 20_000
-FEWEST = 1000.0
+FACTORS = (0.35, 0.5, 0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.8, 4.0)  # of the share of claims that may be late
+UNPROVEN = 3  # which of them counts before enough claims were seen
+MARGIN = 0.9  # of that share, which the past must have kept: the future differs
+CLAIMS_KEPT = 1.0 - 1.0 / 20_000  # weight that past claims keep with each new one
+FEWEST_CLAIMS = 1000.0
 
 
 class Allowance(msgspec.Struct):
-    """Floors for several shares of late claims, and how many claims would have found each used up."""
+    """Floors of all degrees by step, and how many claims each would have missed."""
 
     claims: float = 0.0
     missed: list[float] = msgspec.field(default_factory=lambda: [0.0] * len(FACTORS))
-    floors: list[list[int]] = []  # by step
+    floors: list[list[int]] = []  # for the forecast of each step
+    held: list[list[int]] = []  # the same, each the highest of the steps that a peak is kept
 
-    def factor(self, share: float) -> float:
-        """The most generous factor that kept the share of late claims."""
-        if self.claims < FEWEST:
-            return MARGIN * FACTORS[USUAL]
-        good = [
-            factor
-            for factor, missed in zip(FACTORS, self.missed, strict=True)
-            if missed <= MARGIN * share * self.claims
-        ]
-        return max(good, default=FACTORS[0])
+    def chosen(self, share: float) -> int:
+        """The least strict degree that kept the share of late claims."""
+        if self.claims < FEWEST_CLAIMS:
+            return UNPROVEN
+        kept = [index for index, missed in enumerate(self.missed) if missed <= MARGIN * share * self.claims]
+        return max(kept, default=0)
 
-    def note(self, forecast: float, surprises: Surprises, share: float, behind: int) -> None:
-        """What each factor would order now."""
-        floors = surprises.floors(forecast, [share * factor for factor in FACTORS])
-        self.floors = [*self.floors, floors][-(behind + 2) :]
+    def note(self, floors: Sequence[int], keep: int, behind: int) -> None:
+        """What each degree keeps ready from now on; `keep` and `behind` are steps."""
+        self.floors = [*self.floors, list(floors)][-keep:]
+        self.held = [*self.held, [max(column) for column in zip(*self.floors, strict=True)]][-(behind + 1) :]
 
-    def learn(self, found: int, claims: float, behind: int) -> None:
-        """A claim came after `found` others."""
-        if len(self.floors) <= behind:
-            return
-        kept = CLAIMS_KEPT if claims else 1.0
-        self.claims = self.claims * kept + claims
+    def learn(self, found: int, claims: float) -> None:
+        """A claim came after `found` others; workers for it were ordered at the oldest step that is held."""
+        self.claims = self.claims * CLAIMS_KEPT + claims
         self.missed = [
-            missed * kept + (claims if found >= floor else 0.0)
-            for missed, floor in zip(self.missed, self.floors[-1 - behind], strict=True)
+            missed * CLAIMS_KEPT + (claims if found >= floor else 0.0)
+            for missed, floor in zip(self.missed, self.held[0], strict=True)
         ]

@@ -1,7 +1,7 @@
 """The model of one pool's demand: everything that is learnt, step by step, and what it forecasts.
 
-The only way it changes is `learn`, one step of ten seconds after another, so the same steps give the same model: on
-the leader, on the replica that takes over, and in the simulator.
+It changes only by `learn`, one step of ten seconds after another, so the same steps give the same model: on the
+leader, on the replica that takes over, and in the simulator.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,18 +9,22 @@ from math import ceil
 
 import msgspec
 
-from mooring.model.pool_history import BOUNDS
-from mooring.planning.demand.rates import STEP_SECONDS, Correction, Rates
+from mooring.model.pool_history import BOUNDS, compute_percentiles
+from mooring.planning.demand.allowance import FACTORS, Allowance
+from mooring.planning.demand.outlook import Outlook, WaitFloor
+from mooring.planning.demand.rates import STEP_SECONDS, Rates
 from mooring.planning.demand.reactions import Reactions
-from mooring.planning.demand.allowance import Allowance
 from mooring.planning.demand.surprises import Surprises
 
 BINS_A_STEP = 20  # arrivals are counted by half seconds
 BIN_SECONDS = STEP_SECONDS / BINS_A_STEP
-LONGEST_WINDOW = 900.0  # seconds; starts that take longer are treated as if they took so long
+LONGEST_WINDOW = 900.0  # seconds; longer starts are treated as if they took so long
 ASSUMED_START_SECONDS = 30.0  # until the first start was seen
-STARTS_KEPT = 0.98  # share of the weight that older starts keep at each new one
-STEPS_A_DAY = 86_400 / STEP_SECONDS
+DURATIONS_KEPT = 0.98  # weight that older starts and holds keep with each new one
+WAITS_KEPT = 0.999
+FADE_SECONDS = 300
+QUIET_CLAIMS = 0.5  # fewer than so many expected within `scaleDownAfter`: none is expected
+WAITS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0, 120.0, 300.0, 600.0)
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -30,75 +34,87 @@ class Step(msgspec.Struct, frozen=True):
     arrivals: Mapping[int, int] = {}  # by half second, from 0 to 19
     starts: Mapping[int, int] = {}  # durations by bucket of `pool_history`
     holds: Mapping[int, int] = {}
+    waits: Mapping[int, int] = {}
 
 
 class Aim(msgspec.Struct, frozen=True):
-    """What of the spec the model needs: which part of a start a claim may wait for, and how long a peak is kept."""
+    """What of a pool's spec the model needs."""
 
     wait_seconds: float
-    kept_seconds: float
-    share: float = 0.01  # of claims that may wait longer
+    share: float  # of claims that may wait longer
+    kept_seconds: float  # how long a floor is kept after a peak
     returns: bool = False  # whether a worker serves again after a claim
 
-
-class Forecast(msgspec.Struct, frozen=True):
-    """Claims expected within one start, with everything that the number was computed from."""
-
-    base: str  # which forecast is the usual rate
-    usual_rate: float  # claims a second
-    correction: Correction
-    window_seconds: float  # the part of a start that the wait target does not cover, on average
-    claims: float  # within the window
-    kept_claims: float  # the highest of the last `kept_seconds`
+    @property
+    def kept_steps(self) -> int:
+        return max(1, round(self.kept_seconds / STEP_SECONDS))
 
 
 class DemandModel(msgspec.Struct):
     """All that is learnt of one pool."""
 
     until: float = 0.0
+    last_claim: float = 0.0
     rates: Rates = msgspec.field(default_factory=Rates)
+    reactions: Reactions = msgspec.field(default_factory=Reactions)
     surprises: Surprises = msgspec.field(default_factory=Surprises)
+    allowance: Allowance = msgspec.field(default_factory=Allowance)
     starts: dict[int, float] = {}
     holds: dict[int, float] = {}
-    reactions: Reactions = msgspec.field(default_factory=Reactions)
-    allowance: Allowance = msgspec.field(default_factory=Allowance)
+    waits: dict[int, float] = {}
     tail: list[int] = []  # arrivals by half second, up to `until`
     forecasts: list[float] = []  # claims within the window, by step
-    kept: list[float] = []  # the same, each the highest of the last `kept_seconds`
 
     def learn(self, step: Step, aim: Aim) -> None:
-        """Add the next step. Steps without any record, while nothing led, are left out."""
-        self.until = step.at
+        """Add the next step. Steps without a record, while nothing led, are left out."""
         bins = [step.arrivals.get(place, 0) for place in range(BINS_A_STEP)]
+        claims = sum(bins)
+        if claims:
+            self.last_claim = step.at
+        self.until = step.at
         window = self.window_seconds(aim)
         behind = ceil(window / STEP_SECONDS)
-        self.reactions.score(sum(bins), behind)
-        self._learn_surprises(bins, window)
-        _add(self.starts, step.starts)
-        _add(self.holds, step.holds)
-        self.rates.learn(step.at, sum(bins))
-        self.surprises.fade(1.0 / STEPS_A_DAY) if int(step.at) % 300 == 0 else None
-        usual = self.rates.base(step.at, window + STEP_SECONDS)
-        self.reactions.note([max(0.0, usual + one.rate) for one in self.rates.corrections()], behind)
-        forecast = self.forecast(step.at, aim)
-        self._note(forecast, aim, window)
-        self.allowance.note(forecast.kept_claims, self.surprises, aim.share, behind)
+        self.reactions.learn(claims, behind)
+        self._learn_surprises(bins, window, behind)
+        _add(self.starts, step.starts, DURATIONS_KEPT)
+        _add(self.holds, step.holds, DURATIONS_KEPT)
+        _add(self.waits, step.waits, WAITS_KEPT)
+        self.rates.learn(step.at, claims)
+        if int(step.at) % FADE_SECONDS == 0:
+            self.surprises.fade(FADE_SECONDS / 86_400)
+        self._forecast(step.at, aim, behind)
 
-    def forecast(self, at: float, aim: Aim, recent: Sequence[int] = ()) -> Forecast:
-        """What to expect now; `recent` counts arrivals since `until`."""
+    def look(self, at: float, aim: Aim, predict: bool = True) -> Outlook:
+        """What to expect now. `predict` says which waits other floors give."""
+        rates, degree = self.rates, self.reactions.chosen()
+        correction = rates.corrections()[degree]
         window = self.window_seconds(aim)
-        correction = self.rates.corrections(sum(recent))[self.reactions.chosen()]
-        usual = self.rates.base(at, window + STEP_SECONDS)
-        claims = max(0.0, usual + correction.rate) * window
-        keep = max(1, round(aim.kept_seconds / STEP_SECONDS))
-        return Forecast(
-            base=self.rates.base_name(),
+        usual = rates.base(at, window + STEP_SECONDS)
+        rate = max(0.0, usual + correction.rate)
+        quiet = at - self.last_claim >= aim.kept_seconds and rate * aim.kept_seconds < QUIET_CLAIMS
+        floors = [] if quiet else self.recent_floors(aim)
+        waits = compute_percentiles(self.waits)
+        return Outlook(
+            base=rates.base_name(),
             usual_rate=usual,
-            correction=correction,
+            correction_rate=correction.rate,
+            correction_seconds=correction.horizon_seconds,
+            start_seconds=compute_excess(self.starts, 0.0) if self.starts else None,
             window_seconds=window,
-            claims=claims,
-            kept_claims=max([claims, *self.forecasts[-keep:]]),
+            expected=rate * window,
+            needed=floors[-1] if floors else 0,
+            highest=max(floors, default=0),
+            late_share=aim.share * FACTORS[self.allowance.chosen(aim.share)],
+            quiet=quiet,
+            wait_p99=waits.p99 if waits else None,
+            hold_seconds=compute_excess(self.holds, 0.0) if self.holds else None,
+            waits=tuple(WaitFloor(wait, self._floor_for(wait, rate, aim)) for wait in WAITS) if predict else (),
         )
+
+    def recent_floors(self, aim: Aim) -> list[int]:
+        """Which floors were needed in the last `kept_seconds`, the newest last."""
+        degree = self.allowance.chosen(aim.share)
+        return [floors[degree] for floors in self.allowance.floors[-aim.kept_steps :]]
 
     def window_seconds(self, aim: Aim, wait_seconds: float | None = None) -> float:
         """The mean of what a start takes beyond the wait target.
@@ -112,41 +128,48 @@ class DemandModel(msgspec.Struct):
             excess = min(excess, compute_excess(self.holds, 0.0))
         return min(excess, LONGEST_WINDOW)
 
-    @property
-    def start_seconds(self) -> float | None:
-        """The mean of the starts; None while none was seen."""
-        return compute_excess(self.starts, 0.0) if self.starts else None
+    def _floor_for(self, wait_seconds: float, rate: float, aim: Aim) -> int:
+        window = self.window_seconds(aim, wait_seconds)
+        return self._floors(rate * window, (0.01,))[0] if window > 0 else 0
 
-    def _learn_surprises(self, bins: list[int], window: float) -> None:
+    def _floors(self, expected: float, shares: Sequence[float]) -> list[int]:
+        return self.surprises.floors(expected, shares)
+
+    def _learn_surprises(self, bins: list[int], window: float, behind: int) -> None:
         """Compare each arrival with what was forecast when its worker had to be ordered."""
-        length = max(1, ceil(window / BIN_SECONDS)) + 1
+        length = ceil(window / BIN_SECONDS) + 1
         self.tail = [*self.tail, *bins][-(length + BINS_A_STEP) :]
-        behind = ceil(window / STEP_SECONDS)
-        if not any(bins) or len(self.kept) <= behind or len(self.tail) < length + BINS_A_STEP:
+        known = len(self.forecasts) > behind and len(self.allowance.held) > behind
+        if not window or not known or len(self.tail) < length + BINS_A_STEP:
             return
-        forecast = self.kept[-1 - behind]
-        first = len(self.tail) - BINS_A_STEP
+        forecast, first = self.forecasts[-1 - behind], len(self.tail) - BINS_A_STEP
         for place, count in enumerate(bins):
-            if not count:
-                continue
-            end = first + place
             for order in range(count):
-                reach = window / BIN_SECONDS - (order + 0.5) / count  # in bins, before this one
-                whole = max(0, int(reach))
-                found = float(order) * min(1.0, window / BIN_SECONDS)
-                found += sum(self.tail[end - whole : end])
-                if reach > whole:
-                    found += (reach - whole) * self.tail[end - whole - 1]
-                before = int(found)
-                for number, claims in ((before, 1.0 - found + before), (before + 1, found - before)):
-                    if claims:
-                        self.surprises.learn(forecast, number, claims)
-                        self.allowance.learn(number, claims, behind)
+                found = self._count_before(first + place, (order + 0.5) / count, window / BIN_SECONDS)
+                found += order * min(1.0, window / BIN_SECONDS)
+                whole = int(found)
+                # Where in its half second a claim came is not known: a part of one more claim is a chance of one.
+                for number, chance in ((whole, 1.0 - found + whole), (whole + 1, found - whole)):
+                    self.surprises.learn(forecast, number, chance)
+                    self.allowance.learn(number, chance)
 
-    def _note(self, forecast: Forecast, aim: Aim, window: float) -> None:
-        keep = max(round(aim.kept_seconds / STEP_SECONDS), ceil(window / STEP_SECONDS)) + 2
-        self.forecasts = [*self.forecasts, forecast.claims][-keep:]
-        self.kept = [*self.kept, forecast.kept_claims][-keep:]
+    def _count_before(self, end: int, within: float, reach: float) -> float:
+        """Arrivals in the bins before one, as far back as `reach` bins before a place `within` it."""
+        left = max(0.0, reach - within)
+        whole = int(left)
+        return sum(self.tail[end - whole : end]) + (left - whole) * self.tail[end - whole - 1]
+
+    def _forecast(self, at: float, aim: Aim, behind: int) -> None:
+        """Note what is expected from now on."""
+        window = self.window_seconds(aim)
+        usual = self.rates.base(at, window + STEP_SECONDS)
+        rates = [max(0.0, usual + one.rate) for one in self.rates.corrections()]
+        self.reactions.note(rates, behind)
+        expected = rates[self.reactions.chosen()] * window
+        self.forecasts = [*self.forecasts, expected][-(behind + 2) :]
+        shares = [aim.share * factor for factor in FACTORS]
+        floors = self._floors(expected, shares) if window > 0 else [0] * len(FACTORS)
+        self.allowance.note(floors, aim.kept_steps, behind)
 
 
 def compute_excess(durations: Mapping[int, float], seconds: float) -> float:
@@ -160,9 +183,9 @@ def _middle(bucket: int) -> float:
     return (low + BOUNDS[min(bucket, len(BOUNDS) - 1)]) / 2
 
 
-def _add(known: dict[int, float], fresh: Mapping[int, int]) -> None:
+def _add(known: dict[int, float], fresh: Mapping[int, int], kept: float) -> None:
     for bucket, count in fresh.items():
-        for _ in range(min(count, 50)):
-            for one in known:
-                known[one] *= STARTS_KEPT
-            known[bucket] = known.get(bucket, 0.0) + 1.0
+        left = kept**count
+        for one in known:
+            known[one] *= left
+        known[bucket] = known.get(bucket, 0.0) + (1.0 - left) / (1.0 - kept)

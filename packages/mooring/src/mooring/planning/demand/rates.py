@@ -149,19 +149,19 @@ class Rates(msgspec.Struct):
             return
         share = max(1.0 / SCORED_SLOTS, 1.0 / (self.slots_seen + 1.0))
         for name, rate in slot.forecasts.items():
-            error = _error(slot.claims, rate * SLOT_SECONDS)
+            error = compute_error(slot.claims, rate * SLOT_SECONDS)
             known = self.errors.get(name)
             if known is None and name != LEVEL:
                 known = UNSEEN_PENALTY * self.noise / 2
             self.errors[name] = error if known is None else known + share * (error - known)
         if self.previous is not None:
-            self.noise += share * (_error(slot.claims, float(self.previous)) - self.noise)
+            self.noise += share * (compute_error(slot.claims, float(self.previous)) - self.noise)
         self.previous = slot.claims
         self.slots_seen += 1.0
         self.day.learn(slot.ordinal, slot.claims / SLOT_SECONDS)
         self.week.learn(slot.ordinal, slot.claims / SLOT_SECONDS)
 
 
-def _error(counted: float, expected: float) -> float:
+def compute_error(counted: float, expected: float) -> float:
     """Squared difference of roots: about 1 if a Poisson count was forecast right, however high it is."""
     return 4.0 * (sqrt(counted) - sqrt(expected)) ** 2

@@ -15,7 +15,7 @@ import msgspec
 
 BIN = 0.1  # of the difference of roots
 SHIFT = 0.375
-OWN_SHARE, NEIGHBOUR_SHARE = 1.0, 0.2
+REACH = 2.0  # sizes, each half a doubling, within which forecasts are alike
 PRIOR_CLAIMS = 60.0  # that a Poisson process with twice the variance is worth, before anything was seen
 PRIOR_DEVIATION = 1.4
 HIGHEST_PRIOR, LOWEST = 60, -60  # places beyond which the prior is 0 or 1
@@ -29,7 +29,7 @@ class Surprises(msgspec.Struct):
 
     def learn(self, forecast: float, found: int, claims: float) -> None:
         """`found` claims came before this one, `forecast` were expected."""
-        row = self.counts.setdefault(_size(forecast), {})
+        row = self.counts.setdefault(round(_size(forecast)), {})
         place = floor(_difference(found, forecast) / BIN)
         row[place] = row.get(place, 0.0) + claims
 
@@ -68,16 +68,18 @@ class Surprises(msgspec.Struct):
         return (PRIOR_CLAIMS * _prior(round(limit / BIN)) + found) / (PRIOR_CLAIMS + sum(row.values()))
 
     def _row(self, forecast: float) -> dict[int, float]:
+        """What forecasts of about this size have seen; nearer ones count more, so that the floor changes gradually."""
         size = _size(forecast)
         row: dict[int, float] = {}
-        for near, share in ((size, OWN_SHARE), (size - 1, NEIGHBOUR_SHARE), (size + 1, NEIGHBOUR_SHARE)):
+        for near in range(ceil(size - REACH), int(size + REACH) + 1):
+            share = 1.0 - abs(size - near) / REACH
             for place, count in self.counts.get(near, {}).items():
                 row[place] = row.get(place, 0.0) + share * count
         return row
 
 
-def _size(forecast: float) -> int:
-    return max(-8, round(2 * log2(max(forecast, 1e-3))))
+def _size(forecast: float) -> float:
+    return max(-8.0, 2 * log2(max(forecast, 1e-3)))
 
 
 def _difference(found: float, forecast: float) -> float:

@@ -67,8 +67,9 @@ class Claims(Waiting, Protocol):
         wait_until: datetime,
         owner_limit: int | None = None,
         queue_limit: int | None = None,
+        by_owner: bool = False,
     ) -> Admission:
-        """Create a waiting claim and notify Channel.QUEUE. `queue_limit` limits the waiting claims of the pool."""
+        """Create a waiting claim and notify Channel.QUEUE. `queue_limit` limits those of the pool, or `by_owner`."""
         ...
 
     async def bind_next(

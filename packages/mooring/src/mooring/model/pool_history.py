@@ -81,6 +81,19 @@ def _percentile(buckets: Mapping[int, float], part: float) -> float:
     return BOUNDS[-1]
 
 
+def compute_mean(buckets: Mapping[int, float], beyond: float = 0.0) -> float | None:
+    """The mean of how much durations exceed some seconds; shorter ones count as 0. None if there are none."""
+    total = sum(buckets.values())
+    if not total:
+        return None
+    return sum(count * max(0.0, _middle(bucket) - beyond) for bucket, count in buckets.items()) / total
+
+
+def _middle(bucket: int) -> float:
+    low = BOUNDS[bucket - 1] if bucket else 0.0
+    return (low + BOUNDS[min(bucket, len(BOUNDS) - 1)]) / 2
+
+
 def add_buckets(parts: Sequence[Buckets]) -> dict[int, int]:
     """All of them together."""
     total: Counter[int] = Counter()

@@ -13,11 +13,9 @@ import structlog
 from mooring.controllers.pools.informer import PoolInformer
 from mooring.controllers.pools.metrics import DEMAND_ARRIVALS, DEMAND_FLOOR
 from mooring.engine.context import Context
-from mooring.ledger.port import Ledger
-from mooring.model.demand import Demand
-from mooring.model.pool import Pool, PoolSpec
+from mooring.model.pool import Pool
 from mooring.model.pool_history import COARSE_SECONDS, FINE_KEPT, FINE_SECONDS, Sample
-from mooring.planning.demand.model import Aim, DemandModel, Step
+from mooring.planning.demand.model import DemandModel, Step, aim_of, read_model
 from mooring.planning.demand.outlook import Outlook
 from mooring.planning.demand.plan import DemandPlan, HeldFloor
 
@@ -87,7 +85,11 @@ class DemandTracker:
         if demand is None:
             return
         if known is None or known.pool_uid != pool.uid:
-            model = await read_model(self._ledger, pool) or DemandModel()
+            saved = await self._ledger.demand.load(pool.namespace, pool.name)
+            model = read_model(saved) if saved is not None else DemandModel()
+            if model is None:
+                log.warning("what was learnt of demand cannot be read and is learnt anew", pool=pool.key)
+                model = DemandModel()
             known = self._known[pool.key] = _Known(pool.uid, model)
         model, aim = known.model, aim_of(pool.spec, demand)
         since = max(datetime.fromtimestamp(model.until, UTC), at - FINE_KEPT)
@@ -98,28 +100,6 @@ class DemandTracker:
             model.learn(step_of(sample), aim)
         if samples and int(at.timestamp()) % COARSE_SECONDS == 0:
             await self._ledger.demand.save(pool.namespace, pool.name, msgspec.to_builtins(model, str_keys=True), at=at)
-
-
-async def read_model(ledger: Ledger, pool: Pool) -> DemandModel | None:
-    """The model that was saved last; one that cannot be read is learnt anew from the history."""
-    saved = await ledger.demand.load(pool.namespace, pool.name)
-    if saved is None:
-        return None
-    try:
-        return msgspec.convert(saved, DemandModel, strict=False)
-    except msgspec.ValidationError as error:
-        log.warning("what was learnt of demand cannot be read and is learnt anew", pool=pool.key, error=str(error))
-        return None
-
-
-def aim_of(spec: PoolSpec, demand: Demand) -> Aim:
-    """What the model needs of a spec."""
-    return Aim(
-        wait_seconds=demand.wait_seconds,
-        share=demand.late_share,
-        kept_seconds=demand.scale_down_seconds,
-        returns=spec.reuse == "Always",
-    )
 
 
 def step_of(sample: Sample) -> Step:

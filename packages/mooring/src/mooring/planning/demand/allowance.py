@@ -12,14 +12,15 @@ import msgspec
 
 FACTORS = (0.35, 0.5, 0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.8, 4.0)  # of the share of claims that may be late
 UNPROVEN = 3  # which of them counts before enough claims were seen
-MARGIN = 0.9  # of that share, which the past must have kept: the future differs
-CLAIMS_KEPT = 1.0 - 1.0 / 20_000  # weight that past claims keep with each new one
+MARGIN = 0.8  # of that share, which the past must have kept: the future differs
+CLAIMS_KEPT = 1.0 - 1.0 / 8_000  # weight that past claims keep with each new one
 FEWEST_CLAIMS = 1000.0
 
 
 class Allowance(msgspec.Struct):
     """Floors of all degrees by step, and how many claims each would have missed."""
 
+    unjudged: float = FEWEST_CLAIMS  # claims that are not counted: the first floors are guesses
     claims: float = 0.0
     missed: list[float] = msgspec.field(default_factory=lambda: [0.0] * len(FACTORS))
     floors: list[list[int]] = []  # for the forecast of each step
@@ -39,6 +40,9 @@ class Allowance(msgspec.Struct):
 
     def learn(self, found: int, claims: float) -> None:
         """A claim came after `found` others; workers for it were ordered at the oldest step that is held."""
+        if self.unjudged > 0:
+            self.unjudged -= claims
+            return
         self.claims = self.claims * CLAIMS_KEPT + claims
         self.missed = [
             missed * CLAIMS_KEPT + (claims if found >= floor else 0.0)

@@ -4,12 +4,15 @@ It changes only by `learn`, one step of ten seconds after another, so the same s
 leader, on the replica that takes over, and in the simulator.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import ceil
+from typing import Any
 
 import msgspec
 
-from mooring.model.pool_history import BOUNDS, compute_percentiles
+from mooring.model.demand import Demand
+from mooring.model.pool import PoolSpec
+from mooring.model.pool_history import compute_mean, compute_percentiles
 from mooring.planning.demand.allowance import FACTORS, Allowance
 from mooring.planning.demand.outlook import Outlook, WaitFloor
 from mooring.planning.demand.rates import STEP_SECONDS, Rates
@@ -48,6 +51,16 @@ class Aim(msgspec.Struct, frozen=True):
     @property
     def kept_steps(self) -> int:
         return max(1, round(self.kept_seconds / STEP_SECONDS))
+
+
+def aim_of(spec: PoolSpec, demand: Demand) -> Aim:
+    """What the model needs of a spec."""
+    return Aim(
+        wait_seconds=demand.wait_seconds,
+        share=demand.late_share,
+        kept_seconds=demand.scale_down_seconds,
+        returns=spec.reuse == "Always",
+    )
 
 
 class DemandModel(msgspec.Struct):
@@ -99,7 +112,7 @@ class DemandModel(msgspec.Struct):
             usual_rate=usual,
             correction_rate=correction.rate,
             correction_seconds=correction.horizon_seconds,
-            start_seconds=compute_excess(self.starts, 0.0) if self.starts else None,
+            start_seconds=compute_mean(self.starts),
             window_seconds=window,
             expected=rate * window,
             needed=floors[-1] if floors else 0,
@@ -107,7 +120,7 @@ class DemandModel(msgspec.Struct):
             late_share=aim.share * FACTORS[self.allowance.chosen(aim.share)],
             quiet=quiet,
             wait_p99=waits.p99 if waits else None,
-            hold_seconds=compute_excess(self.holds, 0.0) if self.holds else None,
+            hold_seconds=compute_mean(self.holds),
             waits=tuple(WaitFloor(wait, self._floor_for(wait, rate, aim)) for wait in WAITS) if predict else (),
         )
 
@@ -123,17 +136,16 @@ class DemandModel(msgspec.Struct):
         one up for no longer than it is held.
         """
         wait = aim.wait_seconds if wait_seconds is None else wait_seconds
-        excess = compute_excess(self.starts, wait) if self.starts else max(0.0, ASSUMED_START_SECONDS - wait)
-        if aim.returns and self.holds:
-            excess = min(excess, compute_excess(self.holds, 0.0))
+        excess = compute_mean(self.starts, wait)
+        if excess is None:
+            excess = max(0.0, ASSUMED_START_SECONDS - wait)
+        if aim.returns and (hold := compute_mean(self.holds)) is not None:
+            excess = min(excess, hold)
         return min(excess, LONGEST_WINDOW)
 
     def _floor_for(self, wait_seconds: float, rate: float, aim: Aim) -> int:
         window = self.window_seconds(aim, wait_seconds)
-        return self._floors(rate * window, (0.01,))[0] if window > 0 else 0
-
-    def _floors(self, expected: float, shares: Sequence[float]) -> list[int]:
-        return self.surprises.floors(expected, shares)
+        return self.surprises.floors(rate * window, (0.01,))[0] if window > 0 else 0
 
     def _learn_surprises(self, bins: list[int], window: float, behind: int) -> None:
         """Compare each arrival with what was forecast when its worker had to be ordered."""
@@ -168,19 +180,16 @@ class DemandModel(msgspec.Struct):
         expected = rates[self.reactions.chosen()] * window
         self.forecasts = [*self.forecasts, expected][-(behind + 2) :]
         shares = [aim.share * factor for factor in FACTORS]
-        floors = self._floors(expected, shares) if window > 0 else [0] * len(FACTORS)
+        floors = self.surprises.floors(expected, shares) if window > 0 else [0] * len(FACTORS)
         self.allowance.note(floors, aim.kept_steps, behind)
 
 
-def compute_excess(durations: Mapping[int, float], seconds: float) -> float:
-    """The mean of how much durations exceed some seconds; those that do not exceed them count as 0."""
-    total = sum(durations.values())
-    return sum(count * max(0.0, _middle(bucket) - seconds) for bucket, count in durations.items()) / total
-
-
-def _middle(bucket: int) -> float:
-    low = BOUNDS[bucket - 1] if bucket else 0.0
-    return (low + BOUNDS[min(bucket, len(BOUNDS) - 1)]) / 2
+def read_model(saved: dict[str, Any]) -> DemandModel | None:
+    """A model as the ledger keeps it; None if it is one of a version that cannot be read."""
+    try:
+        return msgspec.convert(saved, DemandModel, strict=False)
+    except msgspec.ValidationError:
+        return None
 
 
 def _add(known: dict[int, float], fresh: Mapping[int, int], kept: float) -> None:

@@ -9,7 +9,7 @@ import msgspec
 from mooring.planning.demand.rates import HORIZONS, STEP_SECONDS, compute_error
 
 SCORED_STEPS = 4320.0  # half a day
-EAGERNESS = 1.002  # a quicker degree may err so much more: a shift that was never seen before must not be missed
+EAGERNESS = 1.02  # a quicker degree may err so much more: a shift that was never seen before must not be missed
 
 
 class Reactions(msgspec.Struct):

@@ -15,7 +15,7 @@ import msgspec
 
 BIN = 0.1  # of the difference of roots
 SHIFT = 0.375
-REACH = 2.0  # sizes, each half a doubling, within which forecasts are alike
+REACH = 1.0  # sizes, each half a doubling, within which forecasts are alike
 PRIOR_CLAIMS = 60.0  # that a Poisson process with twice the variance is worth, before anything was seen
 PRIOR_DEVIATION = 1.4
 HIGHEST_PRIOR, LOWEST = 60, -60  # places beyond which the prior is 0 or 1
@@ -71,7 +71,7 @@ class Surprises(msgspec.Struct):
         """What forecasts of about this size have seen; nearer ones count more, so that the floor changes gradually."""
         size = _size(forecast)
         row: dict[int, float] = {}
-        for near in range(ceil(size - REACH), int(size + REACH) + 1):
+        for near in range(ceil(size - REACH), floor(size + REACH) + 1):
             share = 1.0 - abs(size - near) / REACH
             for place, count in self.counts.get(near, {}).items():
                 row[place] = row.get(place, 0.0) + share * count

@@ -37,10 +37,10 @@ async def test_the_floor_follows_a_step_comes_down_slowly_and_never_takes_a_held
     demand = {"wait": "500ms", "min": 1, "scaleDownAfter": "120s"}
     await world.pool("elastic", max=60, demand=demand)
     await world.until_idle(1, name="elastic")
-    await claim_for(world, first, 900, every=10.0)
+    await claim_for(world, first, 400, every=10.0)
     before = await floor(world)
     held = await first.mooring.claims.desk.claim(f"{NAMESPACE}/elastic", ClaimRequest("keeper", ttl_seconds=3600))
-    await claim_for(world, first, 300, every=1.0)
+    await claim_for(world, first, 100, every=1.0)
     peak = await floor(world)
     assert peak >= before + 8, "five times more than before come within one start"
     status = (await world.status("elastic"))["demand"]
@@ -62,12 +62,12 @@ async def test_what_was_learnt_survives_the_leader(world):
     first = world.start("a")
     await world.pool("elastic", max=60, demand={"min": 1})
     await world.until_idle(1, name="elastic")
-    await claim_for(world, first, 900, every=2.0)
+    await claim_for(world, first, 320, every=4.0)
     before = (await world.status("elastic"))["demand"]
     await first.kill()
     second = world.start("b")
     await world.clock.sleep(40)
-    await claim_for(world, second, 30, every=2.0)
+    await claim_for(world, second, 30, every=4.0)
     after = (await world.status("elastic"))["demand"]
     assert after["floor"] >= before["floor"] - 2
     assert after["startSeconds"] == pytest.approx(before["startSeconds"], rel=0.2)

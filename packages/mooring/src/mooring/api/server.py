@@ -21,8 +21,8 @@ from mooring.api.access.services import DeployAccess
 from mooring.api.adoption import adopt_pods
 from mooring.api.bodies import JsonRequest
 from mooring.api.claims import CLAIM_ROUTES, ClaimParts
-from mooring.api.dependencies import Readiness
 from mooring.api.demand import DEMAND_ROUTES
+from mooring.api.dependencies import Readiness
 from mooring.api.diagnosis import DIAGNOSIS_ROUTES
 from mooring.api.dispatch import DISPATCH_ROUTES
 from mooring.api.errors import error_handlers

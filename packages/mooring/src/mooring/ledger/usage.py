@@ -10,9 +10,7 @@ from mooring.model.usage import UsageRow
 class Usage(Protocol):
     """Worker-seconds by day, pool, owner and state."""
 
-    async def read(
-        self, *, since: date, until: date, namespaces: Sequence[str] | None = None
-    ) -> tuple[UsageRow, ...]:
+    async def read(self, *, since: date, until: date, namespaces: Sequence[str] | None = None) -> tuple[UsageRow, ...]:
         """All rows of these days, both included; `namespaces` limits them."""
         ...
 

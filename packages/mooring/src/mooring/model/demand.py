@@ -30,7 +30,6 @@ class Demand(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
     max: int | None = None
     scale_down_after: str = "300s"
     schedules: tuple[Schedule, ...] = ()
-    headroom: int = 0
     dry_run: bool = False
 
     @property
@@ -72,7 +71,6 @@ def check_demand(demand: Demand, most: int) -> list[InvalidInput]:
         "spec.demand.percentile": (demand.percentile, 50, 99),
         "spec.demand.min": (demand.min, 0, MOST_WORKERS),
         "spec.demand.max": (demand.max if demand.max is not None else most, 0, MOST_WORKERS),
-        "spec.demand.headroom": (demand.headroom, 0, 1000),
     }
     for field, (value, low, high) in bounds.items():
         if not low <= value <= high:

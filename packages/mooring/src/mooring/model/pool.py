@@ -210,7 +210,9 @@ def _check_tenants(spec: PoolSpec) -> list[InvalidInput]:
             problems.append(InvalidInput("spec.reserve", owner, "owners as in a claim: a label value"))
         if not 1 <= count <= 10_000:
             problems.append(InvalidInput(f"spec.reserve.{owner}", count, "between 1 and 10000"))
-    field, kept = ("spec.demand.min", spec.demand.min) if spec.demand and spec.follows_demand else ("spec.warm", spec.warm)
+    field, kept = (
+        ("spec.demand.min", spec.demand.min) if spec.demand and spec.follows_demand else ("spec.warm", spec.warm)
+    )
     if (reserved := sum(spec.reserve.values())) > kept:
         problems.append(InvalidInput("spec.reserve", f"{reserved} in all", f"at most {field} ({kept})"))
     return problems

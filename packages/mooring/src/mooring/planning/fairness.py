@@ -21,7 +21,9 @@ def compute_order(queue: Iterable[Claim], live: Mapping[str, int], weights: Mapp
         by_priority.setdefault(claim.priority, {}).setdefault(claim.owner, deque()).append(claim)
     ordered: list[Claim] = []
     for _, owners in sorted(by_priority.items(), reverse=True):
-        turns = [(served[owner] / weights.get(owner, USUAL_WEIGHT), own[0].ticket, owner) for owner, own in owners.items()]
+        turns = [
+            (served[owner] / weights.get(owner, USUAL_WEIGHT), own[0].ticket, owner) for owner, own in owners.items()
+        ]
         heapify(turns)
         while turns:
             _, _, owner = heappop(turns)

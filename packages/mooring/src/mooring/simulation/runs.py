@@ -109,9 +109,7 @@ def _starts(setting: Setting) -> Callable[[], float]:
     return lambda: setting.start_seconds * entropy.between(1 - START_SPREAD, 1 + START_SPREAD)
 
 
-def _judge(
-    fleet: Fleet, setting: Setting, idle_before: float, floors: Sequence[tuple[float, int]] = ()
-) -> Run:
+def _judge(fleet: Fleet, setting: Setting, idle_before: float, floors: Sequence[tuple[float, int]] = ()) -> Run:
     waits = [wait for at, wait in fleet.waits if at >= setting.learn_seconds]
     late = sum(wait > setting.demand.wait_seconds for wait in waits)
     return Run(len(waits), late, (fleet.idle_seconds - idle_before) / HOUR, floors)

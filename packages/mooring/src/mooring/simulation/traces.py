@@ -115,4 +115,6 @@ def _read_moment(word: str, number: int) -> float:
     try:
         return datetime.fromisoformat(word).timestamp()
     except ValueError:
-        raise InvalidInput("--trace", word, f"in line {number}: seconds, or a time such as 2026-01-05T09:00:00Z") from None
+        raise InvalidInput(
+            "--trace", word, f"in line {number}: seconds, or a time such as 2026-01-05T09:00:00Z"
+        ) from None

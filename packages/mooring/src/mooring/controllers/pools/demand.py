@@ -105,5 +105,3 @@ class DemandTracker:
 def step_of(sample: Sample) -> Step:
     """A sample as the model takes it in."""
     return Step(sample.at.timestamp(), sample.arrivals, sample.starts, sample.holds, sample.waits)
-
-

@@ -63,9 +63,7 @@ class PoolViews:
 class PoolSnapshots:
     """Takes them. What it remembers only saves time."""
 
-    def __init__(
-        self, context: Context, informer: PoolInformer, creation: WorkerCreation, views: PoolViews
-    ) -> None:
+    def __init__(self, context: Context, informer: PoolInformer, creation: WorkerCreation, views: PoolViews) -> None:
         self._context = context
         self._informer = informer
         self._creation = creation

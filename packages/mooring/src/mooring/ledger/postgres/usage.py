@@ -16,9 +16,7 @@ class PostgresUsage:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def read(
-        self, *, since: date, until: date, namespaces: Sequence[str] | None = None
-    ) -> tuple[UsageRow, ...]:
+    async def read(self, *, since: date, until: date, namespaces: Sequence[str] | None = None) -> tuple[UsageRow, ...]:
         rows = await self._database.fetch(_SQL["read"], since, until, list(namespaces) if namespaces else None)
         return tuple(UsageRow(**row) for row in rows)
 

@@ -83,7 +83,9 @@ def _arrivals(
 ) -> dict[int, int]:
     """Claims that were made or refused, by half second."""
     came = [claim.created_at for claim in claims]
-    came += [at for (namespace, pool, *_), at in store.refusals.items() if (namespace, pool) == (one.namespace, one.pool)]
+    came += [
+        at for (namespace, pool, *_), at in store.refusals.items() if (namespace, pool) == (one.namespace, one.pool)
+    ]
     return dict(Counter(int((at - since).total_seconds() * 2) for at in came if _within(at, since, until)))
 
 

@@ -13,9 +13,7 @@ class MemoryUsage:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    async def read(
-        self, *, since: date, until: date, namespaces: Sequence[str] | None = None
-    ) -> tuple[UsageRow, ...]:
+    async def read(self, *, since: date, until: date, namespaces: Sequence[str] | None = None) -> tuple[UsageRow, ...]:
         rows = sorted((await self._session.turn()).usage.items())
         return tuple(
             UsageRow(*key, seconds)

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-FACTORS = (0.35, 0.5, 0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.8, 4.0)  # of the share of claims that may be late
-UNPROVEN = 3  # which of them counts before enough claims were seen
-MARGIN = 0.8  # of that share, which the past must have kept: the future differs
-CLAIMS_KEPT = 1.0 - 1.0 / 8_000  # weight that past claims keep with each new one
-FEWEST_CLAIMS = 1000.0
+FACTORS = (0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0)  # of the share of claims that may be late
+UNPROVEN = 1  # which of them counts before enough claims were seen
+MARGIN = 0.9  # of that share, which the past must have kept: the future differs
+CLAIMS_KEPT = 1.0 - 1.0 / 20_000  # weight that past claims keep with each new one
+FEWEST_CLAIMS = 2000.0
 
 
 class Allowance(msgspec.Struct):

@@ -26,6 +26,7 @@ ASSUMED_START_SECONDS = 30.0  # until the first start was seen
 DURATIONS_KEPT = 0.98  # weight that older starts and holds keep with each new one
 WAITS_KEPT = 0.999
 FADE_SECONDS = 300
+LIKE = 1.25  # forecasts that differ by less are the same
 QUIET_CLAIMS = 0.5  # fewer than so many expected within `scaleDownAfter`: none is expected
 WAITS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0, 120.0, 300.0, 600.0)
 
@@ -121,7 +122,7 @@ class DemandModel(msgspec.Struct):
             quiet=quiet,
             wait_p99=waits.p99 if waits else None,
             hold_seconds=compute_mean(self.holds),
-            waits=tuple(WaitFloor(wait, self._floor_for(wait, rate, aim)) for wait in WAITS) if predict else (),
+            waits=self._waits(rate, aim) if predict else (),
         )
 
     def recent_floors(self, aim: Aim) -> list[int]:
@@ -143,9 +144,14 @@ class DemandModel(msgspec.Struct):
             excess = min(excess, hold)
         return min(excess, LONGEST_WINDOW)
 
-    def _floor_for(self, wait_seconds: float, rate: float, aim: Aim) -> int:
-        window = self.window_seconds(aim, wait_seconds)
-        return self.surprises.floors(rate * window, (0.01,))[0] if window > 0 else 0
+    def _waits(self, rate: float, aim: Aim) -> tuple[WaitFloor, ...]:
+        """Which floor keeps 99 % of waits within each of some targets."""
+        found: list[WaitFloor] = []
+        for wait in WAITS:
+            window = self.window_seconds(aim, wait)
+            floor = self.surprises.floors(rate * window, (0.01,))[0] if window > 0 else 0
+            found.append(WaitFloor(wait, min(floor, found[-1].floor) if found else floor))
+        return tuple(found)
 
     def _learn_surprises(self, bins: list[int], window: float, behind: int) -> None:
         """Compare each arrival with what was forecast when its worker had to be ordered."""
@@ -178,6 +184,8 @@ class DemandModel(msgspec.Struct):
         rates = [max(0.0, usual + one.rate) for one in self.rates.corrections()]
         self.reactions.note(rates, behind)
         expected = rates[self.reactions.chosen()] * window
+        if self.forecasts and self.forecasts[-1] / LIKE < expected < self.forecasts[-1] * LIKE:
+            expected = self.forecasts[-1]  # small changes would only move the floor up and down
         self.forecasts = [*self.forecasts, expected][-(behind + 2) :]
         shares = [aim.share * factor for factor in FACTORS]
         floors = self.surprises.floors(expected, shares) if window > 0 else [0] * len(FACTORS)

@@ -146,4 +146,3 @@ def _because(snapshot: DemandSnapshot, outlook: Outlook, floor: int) -> str:
 def round_two(value: float) -> float:
     """Two significant digits: a status that changes with every claim would be written with every claim."""
     return float(f"{value:.2g}")
-

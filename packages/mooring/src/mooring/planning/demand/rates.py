@@ -5,7 +5,6 @@ erred least so far is the base. A recent count corrects it only if it differs by
 usually do: ordinary noise and the bursts that this pool always has change nothing.
 """
 
-from collections.abc import Sequence
 from math import exp, sqrt
 
 import msgspec
@@ -13,7 +12,7 @@ import msgspec
 from mooring.planning.demand.profile import DAY_SLOTS, SLOT_SECONDS, WEEK_SLOTS, Profile, slot_of
 
 STEP_SECONDS = 10
-LEVEL_SECONDS = 6 * 3600.0
+LEVEL_SECONDS = 12 * 3600.0
 HORIZONS = (3600.0, 600.0, 120.0, 30.0)  # seconds over which recent counts are weighed, longest first
 SURPRISE = 4.0  # standard deviations
 FALLING_HORIZON = 600.0  # the shortest that may lower the rate: a short pause proves nothing
@@ -47,8 +46,12 @@ class Rates(msgspec.Struct):
     level_weight: float = 0.0
     counted: list[float] = msgspec.field(default_factory=lambda: [0.0] * len(HORIZONS))
     expected: list[float] = msgspec.field(default_factory=lambda: [0.0] * len(HORIZONS))
-    weights: list[float] = msgspec.field(default_factory=lambda: [0.0] * len(HORIZONS))  # seconds that each horizon has seen
-    spreads: list[float] = msgspec.field(default_factory=lambda: [1.0] * len(HORIZONS))  # variance of counts in units of a Poisson process
+    weights: list[float] = msgspec.field(
+        default_factory=lambda: [0.0] * len(HORIZONS)
+    )  # seconds that each horizon has seen
+    spreads: list[float] = msgspec.field(
+        default_factory=lambda: [1.0] * len(HORIZONS)
+    )  # variance of counts in units of a Poisson process
     day: Profile = msgspec.field(default_factory=lambda: Profile(DAY_SLOTS))
     week: Profile = msgspec.field(default_factory=lambda: Profile(WEEK_SLOTS))
     errors: dict[str, float] = {}  # mean error by base
@@ -143,7 +146,7 @@ class Rates(msgspec.Struct):
         slot = self.slot
         if slot.seconds < SLOT_SECONDS:  # only a part of it was seen
             return
-        if self.level_weight < 0.25:
+        if self.level_weight < 0.1:
             self.day.learn(slot.ordinal, slot.claims / SLOT_SECONDS)
             self.week.learn(slot.ordinal, slot.claims / SLOT_SECONDS)
             return

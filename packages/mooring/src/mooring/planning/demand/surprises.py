@@ -15,7 +15,7 @@ import msgspec
 
 BIN = 0.1  # of the difference of roots
 SHIFT = 0.375
-REACH = 1.0  # sizes, each half a doubling, within which forecasts are alike
+REACH = 4.0  # sizes, each half a doubling, within which forecasts are alike
 PRIOR_CLAIMS = 60.0  # that a Poisson process with twice the variance is worth, before anything was seen
 PRIOR_DEVIATION = 1.4
 HIGHEST_PRIOR, LOWEST = 60, -60  # places beyond which the prior is 0 or 1

@@ -6,7 +6,7 @@ from mooring.planning.demand.outlook import Outlook
 from mooring.planning.demand.plan import round_two
 
 _BASES = {
-    "level": "the level of the last six hours",
+    "level": "the level of the last half day",
     "day": "what is usual at this time of day",
     "week": "what is usual at this time of the week",
 }

@@ -1,23 +1,20 @@
 """The order of a queue that owners share by weight."""
 
 from collections import Counter
-from datetime import UTC, datetime
 
 from hypothesis import given
 from hypothesis import strategies as some
 
 from mooring.model.claim import Claim, ClaimState
 from mooring.planning.fairness import compute_order
-
-NOW = datetime(2026, 3, 1, tzinfo=UTC)
+from packages.mooring.tests.planning.fleets import claim
 
 
 def waiting(owners: str, priority: int = 0, first: int = 1) -> list[Claim]:
     return [
-        Claim(id=f"{owner}{ticket}", namespace="n", pool="p", owner=owner, state=ClaimState.QUEUED, priority=priority,
-              epoch=ticket, ticket=ticket, created_at=NOW, ttl_seconds=60)
+        claim(f"{owner}{ticket}", owner=owner, state=ClaimState.QUEUED, priority=priority, ticket=ticket)
         for ticket, owner in enumerate(owners, first)
-    ]  # fmt: skip
+    ]
 
 
 def order(claims: list[Claim], live: dict[str, int] | None = None, weights: dict[str, int] | None = None) -> str:

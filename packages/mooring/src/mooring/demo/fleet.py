@@ -38,7 +38,7 @@ async def _start_search(client: KubeClient, search: Search) -> None:
 
 
 async def start_busy_pools(client: KubeClient) -> None:
-    """The pools that the traffic of the demo uses: one to connect to, one whose runners poll, one that follows demand."""
+    """The pools that the traffic of the demo uses: one to connect to, one whose runners poll, one with demand."""
     await _ensure(client, NAMESPACES, {"metadata": {"name": "builds"}}, None)
     await _ensure(client, WORKERPOOLS, _pool("builds", "previews", warm=4, most=8, reuse="Always"), "builds")
     await _ensure(client, WORKERPOOLS, _runners("builds", "jobs", warm=2, most=4), "builds")

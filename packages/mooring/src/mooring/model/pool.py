@@ -58,7 +58,7 @@ class Mint(msgspec.Struct, rename="camel", frozen=True):
 
 
 class Limits(msgspec.Struct, rename="camel", frozen=True):
-    """How many open claims one owner may have, and how many claims may wait: of all owners, or of each with fairness."""
+    """How many open claims one owner may have, and how many claims may wait: of all owners, with fairness of each."""
 
     per_owner: int | None = None
     max_queued: int | None = None

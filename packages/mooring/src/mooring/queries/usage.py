@@ -64,9 +64,19 @@ class UsageQueries:
             namespaces = None if limit is None else sorted(limit)
             rows = await self._ledger.usage.read(since=since, until=until, namespaces=namespaces)
         items = compute_readings(rows, price)
-        sums = [sum(getattr(one, f"{state}_hours") for one in items) for state in (IDLE, BUSY, STARTING)]
-        cost = None if price is None else round(sum(sums) * price, 2)
-        return UsageReport(items, len(items), since, until, *(round(hours, 3) for hours in sums), cost)
+        idle, busy, starting = (
+            round(sum(row.seconds for row in rows if row.state == state) / 3600, 3) for state in (IDLE, BUSY, STARTING)
+        )
+        return UsageReport(
+            items=items,
+            total=len(items),
+            since=since,
+            until=until,
+            idle_hours=idle,
+            busy_hours=busy,
+            starting_hours=starting,
+            cost=None if price is None else round((idle + busy + starting) * price, 2),
+        )
 
 
 def compute_readings(rows: tuple[UsageRow, ...], price: float | None) -> list[UsageReading]:

@@ -1,4 +1,4 @@
-"""The planner beside fixed floors on the same trace: the cheapest that meets the target, and those that cost as much."""
+"""The planner beside fixed floors on the same trace: the cheapest that meets the target, and one that costs as much."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-FACTORS = (0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0)  # of the share of claims that may be late
+FACTORS = (0.7, 0.85, 1.0, 1.1, 1.2, 1.3, 1.4, 1.55, 1.7, 2.0)  # of the share of claims that may be late
 UNPROVEN = 1  # which of them counts before enough claims were seen
-MARGIN = 0.9  # of that share, which the past must have kept: the future differs
+MARGIN = 0.95  # of that share, which the past must have kept: the future differs
 CLAIMS_KEPT = 1.0 - 1.0 / 20_000  # weight that past claims keep with each new one
 FEWEST_CLAIMS = 2000.0
 

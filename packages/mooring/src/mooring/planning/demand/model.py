@@ -26,7 +26,7 @@ ASSUMED_START_SECONDS = 30.0  # until the first start was seen
 DURATIONS_KEPT = 0.98  # weight that older starts and holds keep with each new one
 WAITS_KEPT = 0.999
 FADE_SECONDS = 300
-LIKE = 1.25  # forecasts that differ by less are the same
+RISEN, FALLEN = 1.08, 1.25  # forecasts that differ by less count as unchanged
 QUIET_CLAIMS = 0.5  # fewer than so many expected within `scaleDownAfter`: none is expected
 WAITS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0, 120.0, 300.0, 600.0)
 
@@ -184,7 +184,7 @@ class DemandModel(msgspec.Struct):
         rates = [max(0.0, usual + one.rate) for one in self.rates.corrections()]
         self.reactions.note(rates, behind)
         expected = rates[self.reactions.chosen()] * window
-        if self.forecasts and self.forecasts[-1] / LIKE < expected < self.forecasts[-1] * LIKE:
+        if self.forecasts and self.forecasts[-1] / FALLEN < expected < self.forecasts[-1] * RISEN:
             expected = self.forecasts[-1]  # small changes would only move the floor up and down
         self.forecasts = [*self.forecasts, expected][-(behind + 2) :]
         shares = [aim.share * factor for factor in FACTORS]

@@ -24,7 +24,8 @@ def explain_demand(pool: Pool, demand: Demand, outlook: Outlook) -> tuple[str, .
         )
     start = "not seen yet, 30 s assumed" if outlook.start_seconds is None else f"{round_two(outlook.start_seconds):g} s"
     lines.append(
-        f"start of a worker: {start} on average; beyond the wait of {demand.wait}: {round_two(outlook.window_seconds):g} s"
+        f"start of a worker: {start} on average; "
+        f"beyond the wait of {demand.wait}: {round_two(outlook.window_seconds):g} s"
     )
     if pool.spec.reuse == "Always" and outlook.hold_seconds is not None:
         lines.append(f"workers return: a claim is held for {round_two(outlook.hold_seconds):g} s on average")

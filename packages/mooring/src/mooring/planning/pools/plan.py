@@ -194,7 +194,7 @@ def _idle_since(item: ClassifiedWorker) -> datetime:
 
 
 def _idle_seconds(snapshot: PoolSnapshot) -> int:
-    """How long a surplus worker is kept. If none returns, it is surplus because the floor came down, which took time."""
+    """How long a surplus worker is kept. Where none returns, the floor came down, which took its time already."""
     spec = snapshot.pool.spec
     return 0 if spec.follows_demand and spec.reuse == "Never" else spec.idle_seconds
 

@@ -13,6 +13,7 @@ import msgspec
 FACTORS = (0.7, 0.85, 1.0, 1.1, 1.2, 1.3, 1.4, 1.55, 1.7, 2.0)  # of the share of claims that may be late
 UNPROVEN = 1  # which of them counts before enough claims were seen
 MARGIN = 0.95  # of that share, which the past must have kept: the future differs
+COARSENESS = 0.2  # of the margin, for each second of the window: arrivals are counted in half seconds
 CLAIMS_KEPT = 1.0 - 1.0 / 20_000  # weight that past claims keep with each new one
 FEWEST_CLAIMS = 2000.0
 
@@ -26,11 +27,12 @@ class Allowance(msgspec.Struct):
     floors: list[list[int]] = []  # for the forecast of each step
     held: list[list[int]] = []  # the same, each the highest of the steps that a peak is kept
 
-    def chosen(self, share: float) -> int:
-        """The least strict degree that kept the share of late claims."""
+    def chosen(self, share: float, window_seconds: float) -> int:
+        """The least strict degree that kept the share of late claims, counted over such windows."""
         if self.claims < FEWEST_CLAIMS:
             return UNPROVEN
-        kept = [index for index, missed in enumerate(self.missed) if missed <= MARGIN * share * self.claims]
+        limit = (MARGIN - COARSENESS / max(1.0, window_seconds)) * share * self.claims
+        kept = [index for index, missed in enumerate(self.missed) if missed <= limit]
         return max(kept, default=0)
 
     def note(self, floors: Sequence[int], keep: int, behind: int) -> None:

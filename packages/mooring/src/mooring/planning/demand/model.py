@@ -118,7 +118,7 @@ class DemandModel(msgspec.Struct):
             expected=rate * window,
             needed=floors[-1] if floors else 0,
             highest=max(floors, default=0),
-            late_share=aim.share * FACTORS[self.allowance.chosen(aim.share)],
+            late_share=aim.share * FACTORS[self.allowance.chosen(aim.share, window)],
             quiet=quiet,
             wait_p99=waits.p99 if waits else None,
             hold_seconds=compute_mean(self.holds),
@@ -127,7 +127,7 @@ class DemandModel(msgspec.Struct):
 
     def recent_floors(self, aim: Aim) -> list[int]:
         """Which floors were needed in the last `kept_seconds`, the newest last."""
-        degree = self.allowance.chosen(aim.share)
+        degree = self.allowance.chosen(aim.share, self.window_seconds(aim))
         return [floors[degree] for floors in self.allowance.floors[-aim.kept_steps :]]
 
     def window_seconds(self, aim: Aim, wait_seconds: float | None = None) -> float:

@@ -4,7 +4,9 @@ import pytest
 
 from drydock import Script
 from hawser.errors import KubeError
+from mooring.controllers.claims.refusals import NoIdleWorker, QueueFull
 from mooring.model.claim_request import ClaimRequest
+from mooring.queries.claims import read_waiting
 from packages.mooring.tests.scenarios.harbour import NAMESPACE
 
 START_SECONDS = 20.0
@@ -63,6 +65,7 @@ async def test_what_was_learnt_survives_the_leader(world):
     await world.pool("elastic", max=60, demand={"min": 1})
     await world.until_idle(1, name="elastic")
     await claim_for(world, first, 320, every=4.0)
+    await world.clock.sleep(20)  # the last claims are given back
     before = (await world.status("elastic"))["demand"]
     await first.kill()
     second = world.start("b")
@@ -108,3 +111,57 @@ async def test_a_pool_with_demand_refuses_to_be_scaled(world):
     with pytest.raises(KubeError, match=r"spec\.demand"):
         await world.change({"warm": 4}, "elastic")
     assert await floor(world) == 1
+
+
+@slow_starts
+async def test_a_claim_that_does_not_wait_is_refused_and_still_counts_as_demand(world):
+    first = world.start("a")
+    await world.pool("elastic", max=5, demand={"min": 0, "scaleDownAfter": "60s"})
+    await world.clock.sleep(30)
+    desk = first.mooring.claims.desk
+    with pytest.raises(NoIdleWorker):
+        await desk.claim(f"{NAMESPACE}/elastic", ClaimRequest("hasty"))
+    await world.clock.sleep(15 + START_SECONDS)
+    assert (await desk.claim(f"{NAMESPACE}/elastic", ClaimRequest("hasty"))).state == "running"
+
+
+@slow_starts
+async def test_a_waiting_claim_reads_its_place_and_how_long_it_is_expected_to_wait(world):
+    first = world.start("a")
+    await world.pool("elastic", max=5, demand={"min": 1})
+    await world.until_idle(1, name="elastic")
+    desk, fleet = first.mooring.claims.desk, first.mooring.queries.fleet
+    await desk.claim(f"{NAMESPACE}/elastic", ClaimRequest("acme"))
+    world.enter(desk.claim(f"{NAMESPACE}/elastic", ClaimRequest("acme", wait=60.0, idempotency_key="second")))
+    await world.clock.sleep(5)
+    waiting = await first.mooring.context.ledger.claims.find_by_key(NAMESPACE, "elastic", "second")
+    reading = read_waiting(fleet, waiting, await desk.position(waiting), held=True)
+    assert reading.position == 1
+    assert 0 < reading.expected_wait_seconds <= START_SECONDS
+    assert f"expected in about {reading.expected_wait_seconds:.0f} s" in reading.why.message
+
+
+async def test_a_flood_of_one_owner_does_not_starve_another_in_a_fair_queue(world):
+    first = world.start("a")
+    await world.pool("fair", warm=1, max=1, reuse="Always", fairness={"weights": {}}, limits={"maxQueued": 4})
+    await world.until_idle(1, name="fair")
+    desk, served = first.mooring.claims.desk, []
+    held = await desk.claim(f"{NAMESPACE}/fair", ClaimRequest("flood"))
+
+    async def wait_and_pass_on(owner):
+        claim = await desk.claim(f"{NAMESPACE}/fair", ClaimRequest(owner, wait=300.0))
+        served.append(owner)
+        await world.clock.sleep(5)
+        await desk.release(claim.id, claim.epoch)
+
+    tasks = []
+    for owner in ("flood", "flood", "flood", "flood", "late"):
+        tasks.append(world.enter(wait_and_pass_on(owner)))
+        await world.clock.sleep(1)
+    with pytest.raises(QueueFull):
+        await desk.claim(f"{NAMESPACE}/fair", ClaimRequest("flood", wait=60.0))
+    await desk.release(held.id, held.epoch)
+    await world.clock.sleep(60)
+    assert served.index("late") <= 1
+    assert len(served) == 5
+    assert all(task.done() for task in tasks)

@@ -46,8 +46,8 @@ class Demand(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
         return 1.0 - self.percentile / 100
 
 
-class DemandStatus(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
-    """The floor, what it follows from, and why in one sentence. What is not known yet is missing."""
+class DemandStatus(msgspec.Struct, rename="camel", frozen=True):
+    """The floor, what it follows from, and why in one sentence. What is not known yet is None."""
 
     floor: int = 0
     arrivals_per_minute: float | None = None

@@ -25,7 +25,7 @@ _QUICK = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"
 
 _EMPTY = (
     "TRUNCATE incarnations, replicas, claims, audit, invariants, revocations, words, attendance RESTART IDENTITY",
-    "TRUNCATE history",
+    "TRUNCATE history, demand, refusals, usage",
     "ALTER SEQUENCE claim_epochs RESTART",
     "ALTER SEQUENCE claim_tickets RESTART",
     "ALTER SEQUENCE replica_epochs RESTART",

@@ -14,7 +14,7 @@ NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 MISLEADING = "drained, expired, evicted and revoked are only words here"
 CLAIM = ClaimView(
     id="claim-1", epoch=7, state="running", pool="runners/linux", owner="acme", ttl_seconds=60, worker=None,
-    payload=None, position=None, reason=MISLEADING, cause=None, ended_at=None, key=None,
+    payload=None, position=None, expected_wait_seconds=None, reason=MISLEADING, cause=None, ended_at=None, key=None,
 )  # fmt: skip
 BODY = {"id": "claim-1", "epoch": 7, "state": "lost", "namespace": "n", "pool": "p", "owner": "o", "ttlSeconds": 60}
 

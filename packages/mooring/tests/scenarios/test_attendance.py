@@ -88,7 +88,7 @@ async def test_a_client_that_repeats_its_key_in_time_keeps_its_place(world):
         first = Client(replica, "first", idempotency_key="k")
         await world.clock.sleep(2)
     claim = await claim_of(world, "first")
-    assert claim.state is ClaimState.QUEUED and await replica.mooring.claims.desk.position(claim.id) == 1
+    assert claim.state is ClaimState.QUEUED and await replica.mooring.claims.desk.position(claim) == 1
     await first.hang_up()
     await second.hang_up()
 

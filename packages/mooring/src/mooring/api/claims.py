@@ -115,7 +115,7 @@ async def get_claim(
 async def _read(desk: ClaimDesk, reading: FleetQueries, claim: Claim, held: bool) -> ClaimReading:
     if claim.state is not ClaimState.QUEUED:
         return read_claim(claim, held=held)
-    return read_waiting(reading, claim, await desk.position(claim.id), held=held)
+    return read_waiting(reading, claim, await desk.position(claim), held=held)
 
 
 @get(

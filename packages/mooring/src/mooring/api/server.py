@@ -21,6 +21,7 @@ from mooring.api.access.services import DeployAccess
 from mooring.api.adoption import adopt_pods
 from mooring.api.bodies import JsonRequest
 from mooring.api.claims import CLAIM_ROUTES, ClaimParts
+from mooring.api.demand import DEMAND_ROUTES
 from mooring.api.dependencies import Readiness
 from mooring.api.diagnosis import DIAGNOSIS_ROUTES
 from mooring.api.direct_calls import DirectCalls
@@ -62,6 +63,7 @@ ROUTES: list[ControllerRouterHandler] = [
     whoami,
     *FLEET_ROUTES,
     get_history,
+    *DEMAND_ROUTES,
     *INSPECTION_ROUTES,
     retire_worker,
     adopt_pods,

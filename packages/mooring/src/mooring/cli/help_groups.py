@@ -5,12 +5,12 @@ from typing import Any
 from typer.core import TyperGroup
 
 GROUPS = {
-    "Look at the fleet": ("status", "top", "pools", "workers", "nodes", "claims", "open"),
+    "Look at the fleet": ("status", "top", "pools", "workers", "nodes", "claims", "usage", "open"),
     "Find the cause": ("doctor", "explain", "logs", "drain-check", "invariants", "audit"),
     "Use workers": ("run", "claim", "exec", "release", "retire", "adopt"),
     "Batch work, datasets and services": ("submit", "submissions", "warmups", "warm", "services"),
     "Operate": ("pause", "resume", "arm", "login", "whoami"),
-    "Install and start": ("up", "serve", "install", "uninstall", "sandbox", "replay"),
+    "Install and start": ("up", "serve", "install", "uninstall", "sandbox", "replay", "demand"),
 }
 OTHER = "Other commands"
 

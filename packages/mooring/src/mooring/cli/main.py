@@ -3,8 +3,9 @@
 from mooring.cli import commands
 from mooring.cli.application import app
 from mooring.cli.launch import commands as launch_commands
+from mooring.cli.launch import demand_commands
 
-__all__ = ["app", "commands", "launch_commands", "main"]
+__all__ = ["app", "commands", "demand_commands", "launch_commands", "main"]
 
 
 def main() -> None:

@@ -215,7 +215,8 @@ class Acquisition:
         if self._on_wait is None:
             return
         waited = self._clock.monotonic() - self._started
-        self._on_wait(Waiting(position, waited, why or await self._explain(position)))
+        expected = found.expected_wait_seconds if found is not None else None
+        self._on_wait(Waiting(position, waited, why or await self._explain(position), expected))
 
     def _note(self, error: Unavailable) -> Why:
         """Why there is no answer, and since when."""

@@ -40,6 +40,7 @@ class Waiting:
     position: int | None
     waited_seconds: float
     why: Why
+    expected_seconds: float | None = None  # that it still waits; None if that is not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,7 @@ class ClaimView:
     worker: ClaimedWorker | None
     payload: dict[str, Any] | None = field(repr=False)  # may hold credentials
     position: int | None
+    expected_wait_seconds: float | None
     reason: str
     cause: str | None
     ended_at: datetime | None
@@ -165,6 +167,7 @@ def _claim(body: Any) -> ClaimView:
         worker=ClaimedWorker(worker["name"], worker["uid"], worker["address"]) if worker else None,
         payload=body.get("payload"),
         position=body.get("position"),
+        expected_wait_seconds=body.get("expectedWaitSeconds"),
         reason=body.get("reason") or "",
         cause=body.get("cause"),
         ended_at=datetime.fromisoformat(ended_at) if ended_at else None,

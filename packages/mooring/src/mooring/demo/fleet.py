@@ -38,10 +38,19 @@ async def _start_search(client: KubeClient, search: Search) -> None:
 
 
 async def start_busy_pools(client: KubeClient) -> None:
-    """The pools that the traffic of the demo uses: one to connect to, one whose runners poll."""
+    """The pools that the traffic of the demo uses: one to connect to, one whose runners poll, one with demand."""
     await _ensure(client, NAMESPACES, {"metadata": {"name": "builds"}}, None)
     await _ensure(client, WORKERPOOLS, _pool("builds", "previews", warm=4, most=8, reuse="Always"), "builds")
     await _ensure(client, WORKERPOOLS, _runners("builds", "jobs", warm=2, most=4), "builds")
+    await _ensure(client, WORKERPOOLS, _elastic("builds", "sessions", most=10), "builds")
+
+
+def _elastic(namespace: str, name: str, *, most: int) -> dict[str, Any]:
+    """Single-use workers whose number follows the rhythm of the traffic."""
+    body = _pool(namespace, name, warm=0, most=most)
+    spec = {field: value for field, value in body["spec"].items() if field != "warm"}
+    demand = {"wait": "1s", "percentile": 95, "min": 1, "max": 6, "scaleDownAfter": "60s"}
+    return {**body, "spec": {**spec, "demand": demand}}
 
 
 def _runners(namespace: str, name: str, *, warm: int, most: int) -> dict[str, Any]:

@@ -3,18 +3,23 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from math import cos, pi
 
 from hawser.clock import Clock, Entropy
 from mooring.client import AsyncMooring
 from mooring.client.errors import RemoteError
 from mooring.model.errors import MooringError
 
-PREVIEWS, JOBS = "builds/previews", "builds/jobs"
+PREVIEWS, JOBS, SESSIONS = "builds/previews", "builds/jobs", "builds/sessions"
 OWNERS = ("acme", "globex", "initech")  # fewer than the warm workers of the pool, so that one is always free for users
 JOB_OWNER = "umbrella"
 HOLD_SECONDS = (5.0, 40.0)
 PAUSE_SECONDS = (4.0, 15.0)
 JOB_PAUSE_SECONDS = (12.0, 30.0)
+SESSION_OWNER = "hooli"
+SESSION_HOLD_SECONDS = (2.0, 6.0)
+RHYTHM_SECONDS = 900.0  # from one ebb to the next
+EBB_PAUSE_SECONDS, FLOOD_PAUSE_SECONDS = 60.0, 5.0  # between two sessions, on average
 _AFTER_FAILURE_SECONDS = (5.0, 10.0)
 _SCRIPT = """
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT && cd "$work"
@@ -23,7 +28,7 @@ echo "hello from $MOORING_OWNER" > page && sha256sum page && sleep "$1"
 
 
 class Traffic:
-    """At most one claim for each owner, with pauses in between."""
+    """At most one claim for each owner, with pauses in between; and short sessions whose rate rises and falls."""
 
     def __init__(self, mooring: AsyncMooring, clock: Clock, entropy: Entropy) -> None:
         self._mooring = mooring
@@ -36,6 +41,7 @@ class Traffic:
             for owner in OWNERS:
                 group.create_task(self._visit(owner))
             group.create_task(self._build())
+            group.create_task(self._surge(group))
 
     async def _visit(self, owner: str) -> None:
         while True:
@@ -58,8 +64,27 @@ class Traffic:
             except (RemoteError, MooringError, TimeoutError):
                 await self._pause(_AFTER_FAILURE_SECONDS)
 
+    async def _surge(self, group: asyncio.TaskGroup) -> None:
+        """Sessions that come more and more often, then less, again and again."""
+        began = self._clock.monotonic()
+        while True:
+            tide = compute_tide(self._clock.monotonic() - began)
+            pause = EBB_PAUSE_SECONDS * (FLOOD_PAUSE_SECONDS / EBB_PAUSE_SECONDS) ** tide
+            await self._pause((0.5 * pause, 1.5 * pause))
+            group.create_task(self._hold_session())
+
+    async def _hold_session(self) -> None:
+        with contextlib.suppress(RemoteError, MooringError):  # no answer, or users took all workers
+            async with self._mooring.claim(SESSIONS, owner=SESSION_OWNER, ttl="1m", wait="20s"):
+                await self._pause(SESSION_HOLD_SECONDS)
+
     async def _pause(self, seconds: tuple[float, float]) -> None:
         await self._clock.sleep(self._entropy.between(*seconds))
+
+
+def compute_tide(seconds: float) -> float:
+    """0 at ebb, 1 at flood."""
+    return 0.5 - 0.5 * cos(2 * pi * seconds / RHYTHM_SECONDS)
 
 
 @contextlib.asynccontextmanager

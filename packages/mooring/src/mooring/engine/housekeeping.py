@@ -24,6 +24,7 @@ MOST_COUNTED = 100_000
 COUNTED_EVERY = 20 * BATCH  # rows deleted
 REPLICAS_KEPT = timedelta(days=1)
 WORDS_KEPT = timedelta(days=1)
+USAGE_KEPT = timedelta(days=400)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,12 @@ class Housekeeping:
             )
             removed["history"] = await self._until_done(
                 lambda: self._ledger.history.prune(now=self._clock.now(), limit=BATCH)
+            )
+            removed["refusals"] = await self._until_done(
+                lambda: self._ledger.demand.prune(now=self._clock.now(), limit=BATCH)
+            )
+            removed["usage"] = await self._until_done(
+                lambda: self._ledger.usage.prune(before=(self._clock.now() - USAGE_KEPT).date(), limit=BATCH)
             )
             removed["replicas"] = await self._ledger.replicas.forget(silent_since=self._clock.now() - REPLICAS_KEPT)
         finally:

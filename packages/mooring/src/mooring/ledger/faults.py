@@ -9,19 +9,22 @@ from enum import StrEnum
 from inspect import iscoroutinefunction
 from typing import Any, Protocol, cast
 
+from mooring.ledger.demand import Demand
 from mooring.ledger.history import History
 from mooring.ledger.identity import Meta
 from mooring.ledger.page_sessions import Sessions
 from mooring.ledger.port import Audit, Claims, Invariants, Ledger, Replicas, Revocations
 from mooring.ledger.records import Channel, Incarnation, Listener, Unlisten, Wake
+from mooring.ledger.usage import Usage
 from mooring.ledger.words import Words
 from mooring.model.errors import Unavailable
 from mooring.model.seal import SealKey
 
 _READS = frozenset(
     {"all", "count_by_pool", "count_completed", "count_ended", "count_open", "counts", "find", "find_by_key",
-     "find_by_prefix", "get", "heads", "holds", "incarnation", "issued_epoch", "list", "live", "live_by_pods",
-     "occupancy", "of_all", "of_pool", "ping", "position", "queue", "summarised_until", "time", "waiting"}
+     "find_by_prefix", "get", "heads", "held_by_owner", "holds", "incarnation", "issued_epoch", "list", "live",
+     "live_by_pods", "load", "occupancy", "of_all", "of_pool", "ping", "position", "queue", "read", "summarised_until",
+     "time", "waiting"}
 )  # fmt: skip
 
 
@@ -100,6 +103,8 @@ class FaultyLedger:
         self.words = cast(Words, _Disturbed(self, "words", inner.words))
         self.sessions = cast(Sessions, _Disturbed(self, "sessions", inner.sessions))
         self.history = cast(History, _Disturbed(self, "history", inner.history))
+        self.demand = cast(Demand, _Disturbed(self, "demand", inner.demand))
+        self.usage = cast(Usage, _Disturbed(self, "usage", inner.usage))
         self.meta = cast(Meta, _Disturbed(self, "meta", inner.meta))
 
     @property

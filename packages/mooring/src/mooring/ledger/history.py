@@ -11,7 +11,9 @@ class History(Protocol):
     """Samples of pools in two resolutions: `FINE_SECONDS` for a day, `COARSE_SECONDS` for 30 days."""
 
     async def write(self, gauges: Sequence[Gauges], *, since: datetime, at: datetime) -> None:
-        """One fine sample a pool, with the claims that got a worker or ended from `since` until before `at`.
+        """One fine sample a pool, with the claims that came, got a worker or ended from `since` until before `at`.
+
+        The worker-seconds of a sample that is new are added to the usage.
 
         One statement for all pools. What is there already stays: another replica has written it.
         """

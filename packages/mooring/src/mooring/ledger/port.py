@@ -1,4 +1,4 @@
-"""The interface of the ledger: nine parts, channels to listen on, and an incarnation.
+"""The interface of the ledger: eleven parts, channels to listen on, and an incarnation.
 
 Every write is fenced on epoch and state, returns its result, and may be repeated after a lost answer. Time is always a
 parameter. Any call may raise `Unavailable`: then its outcome is unknown until it is repeated. There are two
@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any, Protocol
 
+from mooring.ledger.demand import Demand
 from mooring.ledger.history import History
 from mooring.ledger.identity import Meta
 from mooring.ledger.page_sessions import Sessions
@@ -30,6 +31,7 @@ from mooring.ledger.records import (
     Revocation,
     Unlisten,
 )
+from mooring.ledger.usage import Usage
 from mooring.ledger.waiting import Waiting
 from mooring.ledger.words import Words
 from mooring.model.audit import AuditEntry, AuditOutcome, AuditRecord
@@ -65,8 +67,9 @@ class Claims(Waiting, Protocol):
         wait_until: datetime,
         owner_limit: int | None = None,
         queue_limit: int | None = None,
+        by_owner: bool = False,
     ) -> Admission:
-        """Create a waiting claim and notify Channel.QUEUE. `queue_limit` limits the waiting claims of the pool."""
+        """Create a waiting claim and notify Channel.QUEUE. `queue_limit` limits those of the pool, or `by_owner`."""
         ...
 
     async def bind_next(
@@ -314,6 +317,12 @@ class Ledger(Protocol):
 
     @property
     def history(self) -> History: ...
+
+    @property
+    def demand(self) -> Demand: ...
+
+    @property
+    def usage(self) -> Usage: ...
 
     @property
     def meta(self) -> Meta: ...

@@ -1,6 +1,6 @@
 """The part of the ledger's interface for claims that wait: signs of life of their clients, and their end."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Protocol
 
@@ -28,4 +28,8 @@ class Waiting(Protocol):
 
     async def expire_waiting(self, *, now: datetime, limit: int = 100) -> tuple[Claim, ...]:
         """End the queued claims whose wait is over."""
+        ...
+
+    async def held_by_owner(self, namespace: str, pool: str) -> Mapping[str, int]:
+        """The number of live claims of each owner in a pool; owners without one are left out."""
         ...

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from mooring.model.demand import Demand, DemandStatus, check_demand
 from mooring.model.errors import InvalidInput
 from mooring.model.names import OWN_PREFIX, OWNER_VALUE
 from mooring.model.placement import Placement
@@ -57,10 +58,16 @@ class Mint(msgspec.Struct, rename="camel", frozen=True):
 
 
 class Limits(msgspec.Struct, rename="camel", frozen=True):
-    """How many open claims one owner may have, and how many claims of all owners may wait."""
+    """How many open claims one owner may have, and how many claims may wait: of all owners, with fairness of each."""
 
     per_owner: int | None = None
     max_queued: int | None = None
+
+
+class Fairness(msgspec.Struct, rename="camel", frozen=True):
+    """How owners share the queue: by weight among claims of equal priority. Owners without a weight have 1."""
+
+    weights: dict[str, int] = {}
 
 
 class PoolSpec(msgspec.Struct, rename="camel", frozen=True):
@@ -81,6 +88,13 @@ class PoolSpec(msgspec.Struct, rename="camel", frozen=True):
     dispatch: Literal["Push", "Poll"] = "Push"
     mint: Mint | None = None
     limits: Limits = Limits()
+    demand: Demand | None = None
+    fairness: Fairness | None = None
+
+    @property
+    def follows_demand(self) -> bool:
+        """Whether the floor follows from `demand`; in a dry run it is only computed."""
+        return self.demand is not None and not self.demand.dry_run
 
     @property
     def separates_owners(self) -> bool:
@@ -114,6 +128,7 @@ class PoolStatus(msgspec.Struct, rename="camel", frozen=True):
     queued: int = 0
     terminating: int = 0
     selector: str = ""
+    demand: DemandStatus | None = None
     conditions: tuple[Condition, ...] = ()
 
 
@@ -140,6 +155,14 @@ class Pool(msgspec.Struct, frozen=True):
     @property
     def key(self) -> str:
         return f"{self.namespace}/{self.name}"
+
+    @property
+    def floor(self) -> int:
+        """The number of idle workers to keep: `spec.warm`, or what followed from demand last."""
+        demand = self.spec.demand
+        if demand is None or demand.dry_run:
+            return self.spec.warm
+        return self.status.demand.floor if self.status.demand is not None else demand.min
 
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
@@ -171,6 +194,7 @@ def check_spec(spec: PoolSpec) -> list[InvalidInput]:
             InvalidInput("spec.serviceAccount", spec.service_account, "PerWorker or a ServiceAccount's name")
         )
     problems += _check_tenants(spec)
+    problems += _check_demand(spec)
     problems += check_health(spec.health)
     problems += _check_mint(spec.mint)
     problems += _check_template(spec.template)
@@ -186,8 +210,25 @@ def _check_tenants(spec: PoolSpec) -> list[InvalidInput]:
             problems.append(InvalidInput("spec.reserve", owner, "owners as in a claim: a label value"))
         if not 1 <= count <= 10_000:
             problems.append(InvalidInput(f"spec.reserve.{owner}", count, "between 1 and 10000"))
-    if (reserved := sum(spec.reserve.values())) > spec.warm:
-        problems.append(InvalidInput("spec.reserve", f"{reserved} in all", f"at most spec.warm ({spec.warm})"))
+    field, kept = (
+        ("spec.demand.min", spec.demand.min) if spec.demand and spec.follows_demand else ("spec.warm", spec.warm)
+    )
+    if (reserved := sum(spec.reserve.values())) > kept:
+        problems.append(InvalidInput("spec.reserve", f"{reserved} in all", f"at most {field} ({kept})"))
+    return problems
+
+
+def _check_demand(spec: PoolSpec) -> list[InvalidInput]:
+    problems: list[InvalidInput] = []
+    if spec.demand is not None:
+        if spec.warm and spec.follows_demand:
+            problems.append(InvalidInput("spec.warm", spec.warm, "absent: with spec.demand the floor follows demand"))
+        problems += check_demand(spec.demand, spec.max)
+    for owner, weight in (spec.fairness.weights if spec.fairness else {}).items():
+        if not OWNER_VALUE.fullmatch(owner):
+            problems.append(InvalidInput("spec.fairness.weights", owner, "owners as in a claim: a label value"))
+        if not 1 <= weight <= 1000:
+            problems.append(InvalidInput(f"spec.fairness.weights.{owner}", weight, "between 1 and 1000"))
     return problems
 
 

@@ -14,6 +14,7 @@ FINE_SECONDS = 10
 COARSE_SECONDS = 300
 FINE_KEPT = timedelta(days=1)
 COARSE_KEPT = timedelta(days=30)
+MODELS_KEPT = timedelta(days=60)  # of demand, after the last sample that was learnt
 BOUNDS = tuple(0.005 * 1.2**power for power in range(103))  # 5 ms to 7 days; a percentile is off by 10 % at most
 
 Buckets = Mapping[int, int]  # number of a bucket: how many; bucket 0 is below the first bound
@@ -26,8 +27,9 @@ class Gauges(msgspec.Struct, frozen=True):
     pool: str
     workers: dict[str, float]  # by state
     queued: int
-    warm: int
+    warm: int  # the floor: `spec.warm`, or the one that follows from demand
     max: int
+    starts: dict[int, int] = {}  # seconds from creation to readiness, of workers that became ready in the step
 
 
 class Sample(msgspec.Struct, frozen=True):
@@ -43,6 +45,8 @@ class Sample(msgspec.Struct, frozen=True):
     waits: dict[int, int] = {}
     holds: dict[int, int] = {}
     ended: int = 0
+    starts: dict[int, int] = {}
+    arrivals: dict[int, int] = {}  # claims that were made or refused, by half second; of a coarse sample in one sum
 
 
 class Percentiles(msgspec.Struct, frozen=True):
@@ -58,16 +62,16 @@ def bucket_of(seconds: float) -> int:
     return bisect_right(BOUNDS, seconds)
 
 
-def compute_percentiles(buckets: Buckets) -> Percentiles | None:
+def compute_percentiles(buckets: Mapping[int, float]) -> Percentiles | None:
     """None if there is nothing to order."""
     if not sum(buckets.values()):
         return None
     return Percentiles(*(_percentile(buckets, part) for part in (0.50, 0.95, 0.99)))
 
 
-def _percentile(buckets: Buckets, part: float) -> float:
+def _percentile(buckets: Mapping[int, float], part: float) -> float:
     """The place within the bucket, as if its durations were spread evenly over it."""
-    wanted, below = part * sum(buckets.values()), 0
+    wanted, below = part * sum(buckets.values()), 0.0
     for bucket, count in sorted(buckets.items()):
         if count and below + count >= wanted:
             low = BOUNDS[bucket - 1] if bucket else 0.0
@@ -75,6 +79,19 @@ def _percentile(buckets: Buckets, part: float) -> float:
             return round(low + (high - low) * (wanted - below) / count, 3)
         below += count
     return BOUNDS[-1]
+
+
+def compute_mean(buckets: Mapping[int, float], beyond: float = 0.0) -> float | None:
+    """The mean of how much durations exceed some seconds; shorter ones count as 0. None if there are none."""
+    total = sum(buckets.values())
+    if not total:
+        return None
+    return sum(count * max(0.0, _middle(bucket) - beyond) for bucket, count in buckets.items()) / total
+
+
+def _middle(bucket: int) -> float:
+    low = BOUNDS[bucket - 1] if bucket else 0.0
+    return (low + BOUNDS[min(bucket, len(BOUNDS) - 1)]) / 2
 
 
 def add_buckets(parts: Sequence[Buckets]) -> dict[int, int]:
@@ -103,6 +120,8 @@ def merge_samples(at: datetime, samples: Sequence[Sample]) -> Sample:
         waits=add_buckets([sample.waits for sample in samples]),
         holds=add_buckets([sample.holds for sample in samples]),
         ended=sum(sample.ended for sample in samples),
+        starts=add_buckets([sample.starts for sample in samples]),
+        arrivals={0: total} if (total := sum(sum(sample.arrivals.values()) for sample in samples)) else {},
     )
 
 

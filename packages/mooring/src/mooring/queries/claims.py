@@ -40,6 +40,7 @@ class ClaimReading(msgspec.Struct, frozen=True, rename="camel"):
     retryable: bool
     ttl_seconds: int
     position: int | None
+    expected_wait_seconds: float | None  # while it waits; null if that is not known
     protected_until: datetime | None
     created_at: datetime
     claimed_at: datetime | None
@@ -73,11 +74,15 @@ def read_claim(claim: Claim, *, held: bool) -> ClaimReading:
 
 def read_waiting(reading: FleetQueries, claim: Claim, position: int | None, *, held: bool) -> ClaimReading:
     """One that waits: with its place, and why nobody is free."""
-    shortage = reading.shortage(f"{claim.namespace}/{claim.pool}")
-    return _read_claim(claim, position, explain_place(claim, position, shortage), held)
+    key = f"{claim.namespace}/{claim.pool}"
+    expected = reading.expected_wait(key, position) if position is not None else None
+    why = explain_place(claim, position, reading.shortage(key), expected)
+    return _read_claim(claim, position, why, held, expected)
 
 
-def _read_claim(claim: Claim, position: int | None, why: Why, held: bool) -> ClaimReading:
+def _read_claim(
+    claim: Claim, position: int | None, why: Why, held: bool, expected: float | None = None
+) -> ClaimReading:
     worker = None
     if claim.pod_name is not None and claim.pod_uid is not None:
         worker = WorkerOfClaim(claim.pod_name, claim.pod_uid, claim.address)
@@ -94,6 +99,7 @@ def _read_claim(claim: Claim, position: int | None, why: Why, held: bool) -> Cla
         retryable=claim.retryable,
         ttl_seconds=claim.ttl_seconds,
         position=position,
+        expected_wait_seconds=None if expected is None else round(expected, 1),
         protected_until=claim.protected_until,
         created_at=claim.created_at,
         claimed_at=claim.claimed_at,

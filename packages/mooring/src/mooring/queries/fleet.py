@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import copy
 from datetime import datetime
 from typing import Self
@@ -21,6 +21,7 @@ from mooring.model.suggestions import suggest
 from mooring.model.why import Why
 from mooring.model.worker import ClassifiedWorker, Worker, WorkerState
 from mooring.planning.explanations.nodes import HeldWorker, explain_node
+from mooring.planning.fairness import compute_order
 from mooring.planning.workers import classify_worker
 from mooring.queries.invariants import InvariantQueries, InvariantReading
 from mooring.queries.pools import PoolStandings
@@ -121,11 +122,15 @@ class FleetQueries:
 
     def pool(self, namespace: str, name: str) -> PoolReading:
         """One pool, or `NotFound`."""
-        pool = self._fleet.pool(f"{namespace}/{name}")
+        return self._read_pool(self.find_pool(namespace, name))
+
+    def find_pool(self, namespace: str, name: str) -> Pool:
+        """The same, as the planner reads it."""
+        key = f"{namespace}/{name}"
+        pool = self._fleet.pool(key)
         if pool is None:
-            key = f"{namespace}/{name}"
             raise NotFound(f"there is no pool {key}", fix=suggest(key, self._fleet.pools, "pools"))
-        return self._read_pool(pool)
+        return pool
 
     def _read_pool(self, pool: Pool) -> PoolReading:
         return PoolReading(
@@ -219,7 +224,11 @@ class FleetQueries:
         """The place of each waiting claim in its pool's queue, 1 for the head."""
         places: dict[str, int] = {}
         for namespace, pool in sorted({(claim.namespace, claim.pool) for claim in waiting}):
-            queue = await self._ledger.claims.queue(namespace, pool)
+            queue: Sequence[Claim] = await self._ledger.claims.queue(namespace, pool)
+            found = self._fleet.pool(f"{namespace}/{pool}")
+            if found is not None and found.spec.fairness is not None:
+                live = await self._ledger.claims.held_by_owner(namespace, pool)
+                queue = compute_order(queue, live, found.spec.fairness.weights)
             places.update({claim.id: place for place, claim in enumerate(queue, start=1)})
         return places
 
@@ -227,6 +236,11 @@ class FleetQueries:
         """Why nobody of a pool is free; None when there is no such pool."""
         pool = self._fleet.pool(pool_key)
         return self._standings.shortage(pool) if pool is not None else None
+
+    def expected_wait(self, pool_key: str, position: int) -> float | None:
+        """Seconds that the claim at a place of the queue still waits; None if that is not known."""
+        pool = self._fleet.pool(pool_key)
+        return self._standings.expected_wait(pool, position) if pool is not None else None
 
     async def _claims_by_pod(self, pods: list[str] | None) -> dict[str, tuple[Claim, ...]]:
         """Live claims of these pods, or of all."""

@@ -19,10 +19,13 @@ from mooring.model.pool_history import (
     Percentiles,
     Sample,
     add_buckets,
+    compute_mean,
     compute_percentiles,
     compute_steps,
 )
+from mooring.queries.demand import DemandQueries
 from mooring.queries.sight import EVERYTHING, Sight
+from mooring.queries.usage import UsageQueries
 
 MOST_POINTS = 1500
 USUAL_POINTS = 360
@@ -41,6 +44,7 @@ class HistoryPoint(msgspec.Struct, frozen=True, rename="camel"):
     max: int
     claims: int
     ended: int
+    arrivals: int
     wait: Percentiles | None
     hold: Percentiles | None
 
@@ -64,6 +68,16 @@ class PoolHistory(msgspec.Struct, frozen=True, rename="camel"):
     step_seconds: int
     points: list[HistoryPoint]
     total: ClaimTotals
+
+
+class Arrivals(msgspec.Struct, frozen=True, rename="camel"):
+    """Half seconds since `since` in which claims came, in order; one with several claims occurs several times."""
+
+    namespace: str
+    name: str
+    since: datetime
+    half_seconds: list[int]
+    start_seconds: float | None  # mean of the starts; null if none was seen
 
 
 class HistoryQueries:
@@ -91,6 +105,33 @@ class HistoryQueries:
         samples = await self._ledger.history.of_pool(namespace, name, step_seconds=resolution, since=since, until=until)
         points = [_point(one) for one in compute_steps(samples, step)]
         return PoolHistory(namespace, name, since, until, step, points, _total(samples))
+
+    @property
+    def demand(self) -> DemandQueries:
+        """What was learnt from the history."""
+        return DemandQueries(self._ledger, self._clock)
+
+    @property
+    def usage(self) -> UsageQueries:
+        """Worker-hours, summed up with the history."""
+        return UsageQueries(self._ledger, self._clock, self._sight)
+
+    async def arrivals(self, namespace: str, name: str) -> Arrivals:
+        """All arrivals of the last day."""
+        until = self._clock.now()
+        since = until - FINE_KEPT
+        samples = await self._ledger.history.of_pool(
+            namespace, name, step_seconds=FINE_SECONDS, since=since, until=until
+        )
+        begin = since.timestamp()
+        came = [
+            int((sample.at.timestamp() - FINE_SECONDS - begin) * 2) + place
+            for sample in samples
+            for place, count in sorted(sample.arrivals.items())
+            for _ in range(count)
+        ]
+        starts = add_buckets([sample.starts for sample in samples])
+        return Arrivals(namespace, name, since, [at for at in came if at >= 0], compute_mean(starts))
 
     async def recent(self) -> dict[str, list[Sample]]:
         """The last 15 minutes of the pools that may be seen, by `namespace/name`; empty while the ledger is away."""
@@ -136,6 +177,7 @@ def _point(sample: Sample) -> HistoryPoint:
         max=sample.max,
         claims=sum(sample.waits.values()),
         ended=sample.ended,
+        arrivals=sum(sample.arrivals.values()),
         wait=compute_percentiles(sample.waits),
         hold=compute_percentiles(sample.holds),
     )

@@ -6,6 +6,7 @@ from hawser.clock import Clock
 from mooring.model.pool import Pool
 from mooring.model.why import Why
 from mooring.model.worker import ClassifiedWorker, WorkerState
+from mooring.planning.expected_wait import compute_expected_wait
 from mooring.planning.explanations.pools import PoolView, explain_pool, explain_shortage, is_settled
 from mooring.planning.workers import classify_held, mark_silent
 from mooring.queries.sources import HealthSource, NodeSource, PollSource, PoolSource, SlotSource
@@ -47,6 +48,10 @@ class PoolStandings:
         self._told = {uid: known for uid, known in self._told.items() if now - known[0] < REPEAT_SECONDS}
         self._told[pool.uid] = (now, message)
         return message
+
+    def expected_wait(self, pool: Pool, position: int) -> float | None:
+        """Seconds that the claim at a place of the queue still waits; None if that is not known."""
+        return compute_expected_wait(pool, self._workers(pool), position, self._clock.now())
 
     def with_silence(self, item: ClassifiedWorker) -> ClassifiedWorker:
         """An idle worker that does not poll says so."""

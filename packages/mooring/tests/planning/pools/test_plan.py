@@ -232,3 +232,46 @@ def test_a_worker_keeps_waiting_while_nobody_knows_better_terms(placed):
 def test_an_absurd_idle_time_of_a_stored_pool_is_no_error(seconds):
     stored = pool(warm=1, max=3, idleSeconds=seconds)
     assert not plan_pool(snapshot(stored, *map(worker, range(3)), problems=("spec.idleSeconds",))).retires
+
+
+def test_a_pool_with_demand_keeps_the_floor_that_follows_from_it() -> None:
+    follows = pool(warm=0, max=20, demand={"min": 4})
+    planned = plan_pool(snapshot(follows, worker(0)))
+    assert len(planned.creates) == 3
+    assert planned.status.demand is not None and planned.status.demand.floor == 4
+    condition = next(one for one in planned.status.conditions if one.type == "DemandMet")
+    assert (condition.status, condition.reason) == ("Unknown", "Learning")
+
+
+def test_a_dry_run_of_demand_keeps_warm() -> None:
+    tried = pool(warm=1, max=20, demand={"min": 4, "dryRun": True})
+    planned = plan_pool(snapshot(tried, worker(0)))
+    assert planned.creates == ()
+    assert planned.status.demand is not None and planned.status.demand.floor == 4
+
+
+def test_a_surplus_of_single_use_workers_goes_as_soon_as_the_floor_is_down() -> None:
+    fresh = NOW - timedelta(seconds=20)
+    follows = pool(warm=0, max=20, demand={"min": 1})
+    planned = plan_pool(snapshot(follows, worker(0), worker(1, ready_since=fresh), worker(2, ready_since=fresh)))
+    assert len(planned.retires) == 2
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"warm": 2, "demand": {}}, "spec.warm"),
+        ({"warm": 0, "demand": {"wait": "soon"}}, "spec.demand.wait"),
+        ({"warm": 0, "demand": {"min": 9}}, "spec.demand.min"),
+        ({"warm": 0, "demand": {"max": 9}}, "spec.demand.max"),
+        ({"warm": 0, "demand": {"scaleDownAfter": "2h"}}, "spec.demand.scaleDownAfter"),
+        ({"warm": 0, "demand": {"schedules": [{"cron": "daily", "min": 1}]}}, "spec.demand.schedules[0].cron"),
+        (
+            {"warm": 0, "demand": {"schedules": [{"cron": "* * * * *", "min": 1, "timezone": "Mars"}]}},
+            "spec.demand.schedules[0].timezone",
+        ),
+        ({"fairness": {"weights": {"acme": 0}}}, "spec.fairness.weights.acme"),
+    ],
+)
+def test_a_wrong_demand_names_its_field(spec: dict[str, object], field: str) -> None:
+    assert any(problem.startswith(field) for problem in pool(**spec).problems)

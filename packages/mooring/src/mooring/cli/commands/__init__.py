@@ -3,6 +3,28 @@
 Must not know: the server's rooms.
 """
 
-from mooring.cli.commands import access, claims, diagnosis, fleet, invariants, services, submissions, warmups, workload
+from mooring.cli.commands import (
+    access,
+    claims,
+    diagnosis,
+    fleet,
+    invariants,
+    services,
+    submissions,
+    usage,
+    warmups,
+    workload,
+)
 
-__all__ = ["access", "claims", "diagnosis", "fleet", "invariants", "services", "submissions", "warmups", "workload"]
+__all__ = [
+    "access",
+    "claims",
+    "diagnosis",
+    "fleet",
+    "invariants",
+    "services",
+    "submissions",
+    "usage",
+    "warmups",
+    "workload",
+]

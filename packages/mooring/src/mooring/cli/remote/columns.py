@@ -82,6 +82,12 @@ def find_condition(row: Row, type_: str) -> dict[str, Any]:
     return next((condition for condition in conditions if condition["type"] == type_), {})
 
 
+def describe_floor(row: Row) -> object:
+    """The idle workers to keep: fixed, or as they follow from demand."""
+    demand, status = row["spec"].get("demand"), row["status"].get("demand") or {}
+    return status.get("floor", "?") if demand and not demand.get("dryRun") else row["spec"]["warm"]
+
+
 def describe_node(row: Row) -> str:
     """Why a node takes no new workers, or that it is open."""
     if row["draining"]:

@@ -52,6 +52,9 @@ def run_explain(asked: ExplainCommand, endpoint: Endpoint, output: Format) -> No
     workers = _find_workers(connection, kind, found)
     shown = f"claim/{found['id']}" if kind == "claim" else _LISTINGS[kind].name.format(**found)
     report = {"object": shown, "state": _state(kind, found), "why": found["why"], "workers": workers}
+    if kind == "pool" and found["spec"].get("demand"):
+        path = f"/v1/pools/{found['namespace']}/{found['name']}/demand"
+        report["demand"] = connection.get(path)
     show_one("WhyReport", report, output, shown, lambda: _print(report))
 
 
@@ -90,6 +93,8 @@ def _lines(report: Row) -> Iterator[str]:
         yield f"  {why['message']}{_since(why.get('since'))}"
     for blocker in why.get("blockers") or ():
         yield f"  blocked by: {blocker}"
+    for line in (report.get("demand") or {}).get("sum", ()):
+        yield f"  demand: {line}"
     for reason, count in report["workers"].items():
         yield f"  {count} worker{'' if count == 1 else 's'} {reason}"
     if why.get("fix"):

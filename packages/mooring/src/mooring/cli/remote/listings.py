@@ -6,6 +6,7 @@ from mooring.cli.output import Column
 from mooring.cli.remote.columns import (
     BLOCKERS,
     FIX,
+    describe_floor,
     describe_node,
     describe_protection,
     field_column,
@@ -27,7 +28,7 @@ POOLS = Listing(
     (
         field_column("NAMESPACE", "namespace"),
         field_column("NAME", "name"),
-        Column("WARM", lambda row: row["spec"]["warm"]),
+        Column("WARM", describe_floor),
         Column("MAX", lambda row: row["spec"]["max"]),
         status_column("IDLE", "idle"),
         status_column("BUSY", "busy"),

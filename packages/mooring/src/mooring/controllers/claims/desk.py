@@ -28,6 +28,7 @@ from mooring.model.errors import Conflict, InvalidInput, NotFound, Refused, Unav
 from mooring.model.evidence import clean_reason
 from mooring.model.pool import Pool
 from mooring.model.suggestions import suggest
+from mooring.planning.fairness import compute_order
 
 log = structlog.get_logger()
 
@@ -98,6 +99,8 @@ class ClaimDesk:
             return claim
         if request.wait <= 0:
             await self._refuse_over_limit(pool, request.owner)
+            if pool.spec.demand is not None:  # it is demand, though nothing else of it is left
+                await self._ledger.demand.refuse(pool.namespace, pool.name, request.owner, now=self._clock.now())
             raise self._refusals.no_idle_worker(pool)
         until = self._clock.now() + timedelta(seconds=request.wait)
         limits = pool.spec.limits
@@ -107,6 +110,7 @@ class ClaimDesk:
             wait_until=until,
             owner_limit=limits.per_owner,
             queue_limit=limits.max_queued,
+            by_owner=pool.spec.fairness is not None,
         )
         return await self._follow(pool, await self._refusals.require(admission, pool, request.owner), caller)
 
@@ -204,7 +208,7 @@ class ClaimDesk:
             raise self._refusals.wait_timed_out(pool, claim, None)  # the queue ended it first
         overdue = claim.wait_until is not None and self._clock.now() >= claim.wait_until
         if claim.state is ClaimState.QUEUED and overdue:
-            position = await self.position(claim.id)
+            position = await self.position(claim)
             outcome = await self._ledger.claims.end(
                 claim.id, claim.epoch, EndCause.WAIT_OVER, now=self._clock.now(), reason="nobody became free in time"
             )
@@ -253,9 +257,15 @@ class ClaimDesk:
         outcome = await self._ledger.claims.heartbeat(claim.id, claim.epoch, now=self._clock.now())
         return outcome.claim or claim
 
-    async def position(self, claim_id: str) -> int | None:
+    async def position(self, claim: Claim) -> int | None:
         """Its place in the queue; None when it does not wait."""
-        return await self._ledger.claims.position(claim_id)
+        pool = self._fleet.pool(f"{claim.namespace}/{claim.pool}")
+        if pool is None or pool.spec.fairness is None:
+            return await self._ledger.claims.position(claim.id)
+        queue = await self._ledger.claims.queue(pool.namespace, pool.name)
+        live = await self._ledger.claims.held_by_owner(pool.namespace, pool.name)
+        order = compute_order(queue, live, pool.spec.fairness.weights)
+        return next((place for place, waiting in enumerate(order, 1) if waiting.id == claim.id), None)
 
     async def heartbeat(self, claim_id: str, epoch: int) -> Claim:
         """The holder is alive; a stale epoch is refused, and is still a word of the worker that had it."""

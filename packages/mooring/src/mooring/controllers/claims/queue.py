@@ -17,6 +17,7 @@ from mooring.ledger.records import Channel, Wake
 from mooring.model.claim import Claim, EndCause, Outcome, Verdict, WorkerSlot
 from mooring.model.errors import MooringError, Unavailable
 from mooring.model.pool import Pool
+from mooring.planning.fairness import compute_order
 
 log = structlog.get_logger()
 
@@ -106,7 +107,7 @@ class ClaimQueue:
         return True
 
     async def _serve(self, pool: Pool) -> None:
-        if pool.spec.separates_owners:
+        if pool.spec.separates_owners or pool.spec.fairness is not None:
             await self._serve_owners(pool)
             return
         while (place := self._ready.take(pool.key, _ANYONE)) is not None:
@@ -139,6 +140,13 @@ class ClaimQueue:
 
     async def _heads(self, pool: Pool) -> tuple[Claim, ...]:
         """The first claim of each owner: of those whose clients are connected, before the others."""
+        heads = await self._present_first(pool)
+        if pool.spec.fairness is None:
+            return heads
+        live = await self._ledger.claims.held_by_owner(pool.namespace, pool.name)
+        return tuple(compute_order(heads, live, pool.spec.fairness.weights))
+
+    async def _present_first(self, pool: Pool) -> tuple[Claim, ...]:
         claims, now = self._ledger.claims, self._clock.now()
         everyone = await claims.heads(pool.namespace, pool.name, now=now)
         absent = self._attendance.absent()

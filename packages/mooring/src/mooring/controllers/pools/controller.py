@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 from mooring.controllers.pools.adoption import PodAdoption
 from mooring.controllers.pools.creation import WorkerCreation
+from mooring.controllers.pools.demand import DemandTracker
 from mooring.controllers.pools.health import HealthChecks
 from mooring.controllers.pools.history import HistoryRecorder
 from mooring.controllers.pools.home import FindHome
 from mooring.controllers.pools.informer import PoolInformer
 from mooring.controllers.pools.quarantine import Quarantines
 from mooring.controllers.pools.reconciler import PoolReconciler
-from mooring.controllers.pools.snapshot import PoolSnapshots, ProtectionEnds, Silence
+from mooring.controllers.pools.snapshot import PoolSnapshots, PoolViews, ProtectionEnds, Silence
 from mooring.engine.context import Context
 from mooring.engine.controller import Controller
 from mooring.engine.nodes.informer import NODE, NODE_POOL
@@ -43,14 +44,14 @@ class PoolController(Controller[PoolInformer, Pool, PoolSnapshot, PoolPlan]):
     def __init__(self, context: Context, informer: PoolInformer, health: HealthChecks, given: Surroundings) -> None:
         self.health = health
         self.quarantines = Quarantines(informer, context.nodes, context.clock)
-        self._history = HistoryRecorder(context, informer)
+        demand = DemandTracker(context, informer)
+        self._history = HistoryRecorder(context, informer, demand, lambda key: self.look_at(key, SOON_SECONDS))
         self._idle_workers = given.idle_workers
         self.adoption = PodAdoption(context, informer, given.home)
         creation = WorkerCreation(context, given.home)
-        snapshots = PoolSnapshots(
-            context, informer, health, self.quarantines, creation, given.protection_ends, given.silence
-        )
-        super().__init__("pools", context, informer, PoolReconciler(context, informer, snapshots, creation))
+        views = PoolViews(health, self.quarantines, given.protection_ends, given.silence, demand)
+        snapshots = PoolSnapshots(context, informer, creation, views)
+        super().__init__("pools", context, informer, PoolReconciler(context, informer, snapshots, creation, demand))
         informer.follow_pools(self._on_pool)
         informer.follow_workers(self._on_worker)
         context.nodes.subscribe(self._on_node)
@@ -73,7 +74,7 @@ class PoolController(Controller[PoolInformer, Pool, PoolSnapshot, PoolPlan]):
 
     def _on_worker(self, key: str, before: Worker | None, after: Worker | None) -> None:
         pool = self.informer.pool(key)
-        floor_holds = pool is not None and self._idle_workers(key) >= pool.spec.warm
+        floor_holds = pool is not None and self._idle_workers(key) >= pool.floor
         self.look_at(key, LEISURELY_SECONDS if floor_holds and is_claim_only(before, after) else SOON_SECONDS)
 
     def _on_queue(self, wake: Wake) -> None:

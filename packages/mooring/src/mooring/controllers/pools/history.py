@@ -1,11 +1,13 @@
 """Records the history of pools: a sample of each every 10 seconds, and a summary every 5 minutes."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 
 import structlog
 
+from mooring.controllers.pools.demand import DemandTracker
 from mooring.controllers.pools.informer import PoolInformer
+from mooring.controllers.pools.starts import StartTimes
 from mooring.engine.containment import contained
 from mooring.engine.context import Context
 from mooring.model.errors import Unavailable
@@ -28,13 +30,18 @@ MOST_SUMMARIES = 12  # in one go, after a time without leader
 
 
 class HistoryRecorder:
-    """On the replica that leads. Nothing is decided from history, so a sample that fails is left out."""
+    """On the replica that leads. A sample that fails is left out: floors that follow demand then stay as they are."""
 
-    def __init__(self, context: Context, informer: PoolInformer) -> None:
+    def __init__(
+        self, context: Context, informer: PoolInformer, demand: DemandTracker, on_demand: Callable[[str], None]
+    ) -> None:
         self._ledger = context.ledger
         self._clock = context.clock
         self._may_act = context.gate.may_act
         self._informer = informer
+        self._starts = StartTimes(informer, context.clock)
+        self._demand = demand
+        self._on_demand = on_demand
         self._summarised: datetime | None = None
 
     async def run(self) -> None:
@@ -45,10 +52,12 @@ class HistoryRecorder:
             if at <= now:
                 at += timedelta(seconds=FINE_SECONDS)
             await self._clock.sleep((at - now).total_seconds())
+            starts = self._starts.take()
             if not self._may_act():
                 self._summarised = None
+                self._demand.forget()
                 continue
-            gauges = compute_gauges(self._informer.pools.values())
+            gauges = compute_gauges(self._informer.pools.values(), starts)
             await self._clock.sleep(LATE_SECONDS)
             with contained("history"):
                 try:
@@ -59,6 +68,8 @@ class HistoryRecorder:
     async def _record(self, gauges: list[Gauges], at: datetime) -> None:
         if gauges:
             await self._ledger.history.write(gauges, since=at - timedelta(seconds=FINE_SECONDS), at=at)
+        for key in await self._demand.learn(at):
+            self._on_demand(key)
         await self._summarise(at)
 
     async def _summarise(self, now: datetime) -> None:
@@ -77,8 +88,8 @@ class HistoryRecorder:
             self._summarised = begin = begin + step
 
 
-def compute_gauges(pools: Iterable[Pool]) -> list[Gauges]:
-    """The pools as their statuses show them."""
+def compute_gauges(pools: Iterable[Pool], starts: Mapping[str, dict[int, int]]) -> list[Gauges]:
+    """The pools as their statuses show them, with the starts that were seen, by pool key."""
     chosen = sorted(pools, key=lambda pool: pool.key)[:MOST_POOLS]
     return [
         Gauges(
@@ -92,8 +103,9 @@ def compute_gauges(pools: Iterable[Pool]) -> list[Gauges]:
                 "lost": pool.status.lost,
             },
             queued=pool.status.queued,
-            warm=pool.spec.warm,
+            warm=pool.floor,
             max=pool.spec.max,
+            starts=starts.get(pool.key, {}),
         )
         for pool in chosen
     ]

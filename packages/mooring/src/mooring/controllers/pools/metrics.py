@@ -17,3 +17,7 @@ HEALTH_LAG = Gauge(
     "How late the last health check began, in seconds; rises when too many checks wait for an answer.",
 )
 WORKERS_UNHEALTHY = Gauge("mooring_workers_unhealthy", "Workers that reached their health-check failure threshold.")
+DEMAND_FLOOR = LeaderGauge("mooring_pool_demand_floor", "Idle workers that a pool's demand asks for.", ("pool",))
+DEMAND_ARRIVALS = LeaderGauge(
+    "mooring_pool_demand_arrivals_per_minute", "Claims a minute that are expected in a pool with demand.", ("pool",)
+)

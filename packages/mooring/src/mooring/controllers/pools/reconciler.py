@@ -5,6 +5,7 @@ import msgspec
 from hawser.resources import PODS
 from mooring.controllers.accounts import delete_account
 from mooring.controllers.pools.creation import WorkerCreation
+from mooring.controllers.pools.demand import DemandTracker
 from mooring.controllers.pools.events import PoolEvents
 from mooring.controllers.pools.informer import PoolInformer
 from mooring.controllers.pools.metrics import POOL_WORKERS, WORKERS_RETIRED
@@ -29,12 +30,18 @@ class PoolReconciler(Reconciler[Pool, PoolSnapshot, PoolPlan]):
     """Keeps every pool's floor. All it remembers may be lost at any time."""
 
     def __init__(
-        self, context: Context, informer: PoolInformer, snapshots: PoolSnapshots, creation: WorkerCreation
+        self,
+        context: Context,
+        informer: PoolInformer,
+        snapshots: PoolSnapshots,
+        creation: WorkerCreation,
+        demand: DemandTracker,
     ) -> None:
         self._context = context
         self._informer = informer
         self._snapshots = snapshots
         self._creation = creation
+        self._demand = demand
         self._events = PoolEvents(context.events)
         self._retirement = GuardedActs(WARM_FLOOR, context.auditor, context.clock)
         self._status: StatusWriter[PoolStatus] = StatusWriter(
@@ -83,6 +90,8 @@ class PoolReconciler(Reconciler[Pool, PoolSnapshot, PoolPlan]):
         pool, status = current.found, current.plan.status
         for state in ("idle", "busy", "starting", "draining", "lost"):
             POOL_WORKERS.set(getattr(status, state), pool.key, state)
+        if current.plan.demand is not None:
+            self._demand.decided(pool, current.plan.demand)
         written_at = await self._status.write(pool, pool.status, status)
         return current.wake(current.plan.wake_at, written_at)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import structlog
 
 from mooring.controllers.pools.creation import WorkerCreation
+from mooring.controllers.pools.demand import DemandTracker
 from mooring.controllers.pools.health import HealthChecks
 from mooring.controllers.pools.informer import PoolInformer
 from mooring.controllers.pools.manifests import spec_hash, worker_manifest
@@ -48,26 +49,25 @@ class _Fit:
     found: Preflight
 
 
+@dataclass(frozen=True, slots=True)
+class PoolViews:
+    """What others know of a pool."""
+
+    health: HealthChecks
+    quarantines: Quarantines
+    protection_ends: ProtectionEnds
+    silence: Silence
+    demand: DemandTracker
+
+
 class PoolSnapshots:
     """Takes them. What it remembers only saves time."""
 
-    def __init__(
-        self,
-        context: Context,
-        informer: PoolInformer,
-        health: HealthChecks,
-        quarantines: Quarantines,
-        creation: WorkerCreation,
-        protection_ends: ProtectionEnds,
-        silence: Silence,
-    ) -> None:
+    def __init__(self, context: Context, informer: PoolInformer, creation: WorkerCreation, views: PoolViews) -> None:
         self._context = context
         self._informer = informer
-        self._health = health
-        self._quarantines = quarantines
         self._creation = creation
-        self._protection_ends = protection_ends
-        self._silence = silence
+        self._views = views
         self._fits: dict[str, _Fit] = {}
         self._rosters: dict[str, Roster] = {}
 
@@ -77,10 +77,10 @@ class PoolSnapshots:
         workers = tuple(worker for worker in self._informer.workers(pool.key) if worker.pool_uid == pool.uid)
         version = self._informer.pod_version
         claims = await self._read_ledger(pool)
-        nodes, closed = self._context.nodes.by_name, self._quarantines.closed()
+        nodes, closed = self._context.nodes.by_name, self._views.quarantines.closed()
         placed = self._context.nodes.place(pool.spec.placement, pool.namespace)
         placed = replace(placed, avoid=plan_avoidance(closed, nodes.values(), placed))
-        unhealthy = self._health.failed_in(pool.key)
+        unhealthy = self._views.health.failed_in(pool.key)
         roster = self._rosters.setdefault(pool.key, Roster())
         return PoolSnapshot(
             now=self._context.clock.now(),
@@ -101,9 +101,11 @@ class PoolSnapshots:
             templates=self._context.nodes.templates,
             karpenter_read=self._context.nodes.karpenter.read,
             protected=self._protected(nodes, pool),
-            ends=self._protection_ends(pool.key),
-            silence=self._silence(pool),
+            ends=self._views.protection_ends(pool.key),
+            silence=self._views.silence(pool),
             ledger=claims.ledger,
+            outlook=self._views.demand.outlook(pool),
+            held_floor=self._views.demand.held(pool) if pool.spec.demand is not None else None,
         )
 
     def forget(self, key: str) -> None:

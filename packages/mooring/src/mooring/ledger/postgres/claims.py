@@ -1,7 +1,7 @@
 """Claims in PostgreSQL. Every write is one fenced statement; a second read explains a write without effect."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from operator import itemgetter
 from typing import Any
@@ -91,8 +91,9 @@ class PostgresClaims:
         wait_until: datetime,
         owner_limit: int | None = None,
         queue_limit: int | None = None,
+        by_owner: bool = False,
     ) -> Admission:
-        arguments = (*_request(new, now, owner_limit), wait_until, new.detached, queue_limit, new.holder)
+        arguments = (*_request(new, now, owner_limit), wait_until, new.detached, queue_limit, new.holder, by_owner)
         locks = _locks(new) if owner_limit is not None else []
         if queue_limit is not None:
             locks.append((_SQL["lock_queue"], new.namespace, new.pool))
@@ -230,6 +231,10 @@ class PostgresClaims:
     async def count_open(self, namespace: str, pool: str, owner: str) -> int:
         count: int = await self._database.fetch_value(_SQL["count_open"], namespace, pool, owner)
         return count
+
+    async def held_by_owner(self, namespace: str, pool: str) -> Mapping[str, int]:
+        rows = await self._database.fetch(_SQL["held_by_owner"], namespace, pool)
+        return {row["owner"]: row["claims"] for row in rows}
 
     async def count_by_pool(self) -> tuple[PoolCount, ...]:
         return tuple(PoolCount(**row) for row in await self._database.fetch(_SQL["count_by_pool"]))

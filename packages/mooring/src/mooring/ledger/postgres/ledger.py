@@ -9,6 +9,7 @@ from mooring.ledger.migrations import known_migrations, migrate
 from mooring.ledger.postgres.audit import PostgresAudit
 from mooring.ledger.postgres.claims import PostgresClaims
 from mooring.ledger.postgres.database import Database, DatabaseOptions, check_server
+from mooring.ledger.postgres.demand import PostgresDemand
 from mooring.ledger.postgres.history import PostgresHistory
 from mooring.ledger.postgres.incarnation import IncarnationKeeper, incarnation_from
 from mooring.ledger.postgres.invariants import PostgresInvariants
@@ -17,6 +18,7 @@ from mooring.ledger.postgres.notifications import Notifications
 from mooring.ledger.postgres.replicas import PostgresReplicas
 from mooring.ledger.postgres.revocations import PostgresRevocations
 from mooring.ledger.postgres.sessions import PostgresSessions
+from mooring.ledger.postgres.usage import PostgresUsage
 from mooring.ledger.postgres.words import PostgresWords
 from mooring.ledger.queries import load
 from mooring.ledger.records import Channel, Incarnation, Link, Listener, Unlisten
@@ -74,6 +76,8 @@ class PostgresLedger:
         self.words = PostgresWords(database)
         self.sessions = PostgresSessions(database)
         self.history = PostgresHistory(database)
+        self.demand = PostgresDemand(database)
+        self.usage = PostgresUsage(database)
         self.meta = PostgresMeta(database, self._keeper)
 
     @classmethod

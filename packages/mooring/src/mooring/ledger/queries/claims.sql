@@ -72,7 +72,8 @@ SELECT gate.over_limit, gate.queue_ahead, gate.worker_taken, created.* FROM gate
 WITH gate AS MATERIALIZED (
     SELECT {gate}, false AS queue_ahead, false AS worker_taken,
         CASE WHEN $15::bigint IS NULL THEN false ELSE $15 <= (
-            SELECT count(*) FROM claims WHERE namespace = $2 AND pool = $3 AND {queued}
+            SELECT count(*) FROM claims
+            WHERE namespace = $2 AND pool = $3 AND {queued} AND (NOT $17::boolean OR owner = $4)
         ) END AS queue_full
 ), created AS (
     INSERT INTO claims (
@@ -303,6 +304,10 @@ WHERE mine.id = $1 AND mine.state = 'queued'
 -- name: count_open
 SELECT count(*) FROM claims
 WHERE namespace = $1 AND pool = $2 AND owner = $3 AND ended_at IS NULL
+
+-- name: held_by_owner
+SELECT owner, count(*) AS claims FROM claims
+WHERE namespace = $1 AND pool = $2 AND {live} GROUP BY owner
 
 -- name: count_by_pool
 SELECT namespace, pool,

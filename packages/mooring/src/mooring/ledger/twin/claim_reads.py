@@ -1,7 +1,7 @@
 """Reads of claims in memory."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 
 from mooring.ledger.records import ClaimFilter, ClaimPage, Holds, LiveClaims, Occupancy, PoolCount, WaitingSign
@@ -84,6 +84,11 @@ class MemoryClaimReads:
 
     async def count_open(self, namespace: str, pool: str, owner: str) -> int:
         return count_owned(await self._session.turn(), namespace, pool, owner)
+
+    async def held_by_owner(self, namespace: str, pool: str) -> Mapping[str, int]:
+        opened = (await self._session.turn()).open.values()
+        live = (one for one in opened if one.live and (one.namespace, one.pool) == (namespace, pool))
+        return dict(Counter(one.owner for one in live))
 
     async def count_by_pool(self) -> tuple[PoolCount, ...]:
         opened = (await self._session.turn()).open.values()

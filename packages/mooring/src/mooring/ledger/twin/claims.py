@@ -74,12 +74,14 @@ class MemoryClaims(MemoryClaimReads):
         wait_until: datetime,
         owner_limit: int | None = None,
         queue_limit: int | None = None,
+        by_owner: bool = False,
     ) -> Admission:
         store = await self._session.turn()
         refusal = _refusal(store, new, owner_limit)
         if refusal:
             return refusal
-        if queue_limit is not None and len(order_queue(store, new.namespace, new.pool)) >= queue_limit:
+        queue = order_queue(store, new.namespace, new.pool)
+        if queue_limit is not None and sum(not by_owner or one.owner == new.owner for one in queue) >= queue_limit:
             return Admission(AdmissionVerdict.QUEUE_FULL)
         claim = self._put(store, replace(_created(store, new, now), queued_at=now, wait_until=wait_until))
         store.notify(Channel.QUEUE, f"{claim.namespace}/{claim.pool}")

@@ -1,5 +1,6 @@
 """The history of pools in memory."""
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
@@ -18,6 +19,7 @@ from mooring.model.pool_history import (
     add_buckets,
     bucket_of,
 )
+from mooring.model.usage import BUSY, IDLE, NOBODY, STARTING
 
 Key = tuple[str, str, int, datetime]
 
@@ -36,9 +38,17 @@ class MemoryHistory:
             waits = add_buckets([_wait(claim) for claim in mine if _within(claim.claimed_at, since, at)])
             over = [claim for claim in mine if _within(claim.ended_at, since, at)]
             sample = Sample(
-                **asdict(one), at=at, waits=waits, holds=add_buckets([_hold(claim) for claim in over]), ended=len(over)
+                **asdict(one),
+                at=at,
+                waits=waits,
+                holds=add_buckets([_hold(claim) for claim in over]),
+                ended=len(over),
+                arrivals=_arrivals(store, one, mine, since, at),
             )
-            store.history.setdefault((one.namespace, one.pool, FINE_SECONDS, at), sample)
+            key = (one.namespace, one.pool, FINE_SECONDS, at)
+            if key not in store.history:
+                store.history[key] = sample
+                _add_usage(store, sample, since)
 
     async def summarise(self, samples: Sequence[Sample]) -> None:
         store = await self._session.turn()
@@ -66,6 +76,32 @@ class MemoryHistory:
         for key in old:
             del rows[key]
         return len(old)
+
+
+def _arrivals(
+    store: MemoryStore, one: Gauges, claims: Iterable[Claim], since: datetime, until: datetime
+) -> dict[int, int]:
+    """Claims that were made or refused, by half second."""
+    came = [claim.created_at for claim in claims]
+    came += [
+        at for (namespace, pool, *_), at in store.refusals.items() if (namespace, pool) == (one.namespace, one.pool)
+    ]
+    return dict(Counter(int((at - since).total_seconds() * 2) for at in came if _within(at, since, until)))
+
+
+def _add_usage(store: MemoryStore, sample: Sample, since: datetime) -> None:
+    """A worker that serves several claims is shared among their owners."""
+    live = [claim for claim in store.open.values() if claim.live]
+    sharing = Counter(claim.pod_uid for claim in live)
+    used: defaultdict[tuple[str, str], float] = defaultdict(float)
+    used.update({(NOBODY, state): sample.workers.get(state, 0.0) for state in (IDLE, STARTING)})
+    for claim in live:
+        if (claim.namespace, claim.pool) == (sample.namespace, sample.pool):
+            used[claim.owner, BUSY] += 1.0 / sharing[claim.pod_uid]
+    for (owner, state), workers in used.items():
+        key = (since.date(), sample.namespace, sample.pool, owner, state)
+        if workers > 0:
+            store.usage[key] = store.usage.get(key, 0.0) + workers * FINE_SECONDS
 
 
 def _recent(store: MemoryStore, since: datetime) -> Iterator[Claim]:

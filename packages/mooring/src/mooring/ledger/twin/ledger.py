@@ -10,6 +10,7 @@ from hawser.clock import Clock, Entropy
 from mooring.ledger.records import Channel, Incarnation, Link, Listener, Unlisten, Wake
 from mooring.ledger.twin.audit import MemoryAudit
 from mooring.ledger.twin.claims import MemoryClaims
+from mooring.ledger.twin.demand import MemoryDemand
 from mooring.ledger.twin.history import MemoryHistory
 from mooring.ledger.twin.invariants import MemoryInvariants
 from mooring.ledger.twin.replicas import MemoryReplicas
@@ -17,6 +18,7 @@ from mooring.ledger.twin.revocations import MemoryRevocations
 from mooring.ledger.twin.session import Session
 from mooring.ledger.twin.sessions import MemorySessions
 from mooring.ledger.twin.store import MemoryStore
+from mooring.ledger.twin.usage import MemoryUsage
 from mooring.ledger.twin.words import MemoryWords
 from mooring.model.seal import SealKey
 
@@ -75,6 +77,8 @@ class MemoryLedger:
         self.words = MemoryWords(self._session)
         self.sessions = MemorySessions(self._session)
         self.history = MemoryHistory(self._session)
+        self.demand = MemoryDemand(self._session)
+        self.usage = MemoryUsage(self._session)
         self.meta = MemoryMeta(self._session)
         store.subscribe(self._receive)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from copy import copy
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Self
 
 import msgspec
@@ -37,6 +37,9 @@ class MemoryStore:
         self.words: dict[str, tuple[int, datetime]] = {}
         self.sessions: dict[str, PageSession] = {}
         self.history: dict[tuple[str, str, int, datetime], Sample] = {}
+        self.demand: dict[tuple[str, str], tuple[datetime, Any]] = {}
+        self.refusals: dict[tuple[str, str, datetime, str], datetime] = {}
+        self.usage: dict[tuple[date, str, str, str, str], float] = {}
         self.incarnations: list[tuple[Incarnation, int]] = []
         self.seal_key: SealKey | None = None
         self.epoch = 0

@@ -23,13 +23,16 @@ def explain_claim(claim: Claim) -> Why:
     return Why(code, claim.reason or f"it is {claim.state.value}", claim.ended_at)
 
 
-def explain_place(claim: Claim, position: int | None, shortage: Why | None) -> Why:
+def explain_place(
+    claim: Claim, position: int | None, shortage: Why | None, expected_seconds: float | None = None
+) -> Why:
     """For a claim that waits or has waited: its place in the queue, and why no worker of its pool is free."""
+    soon = "" if expected_seconds is None else f", expected in about {expected_seconds:.0f} s"
     again = f"; {claim.reason}" if claim.rebinds and claim.reason else ""
     ahead = (f"{position - 1} claim(s) are served before it",) if position is not None and position > 1 else ()
     return Why(
         code="queued",
-        message=f"waits for a worker of {claim.namespace}/{claim.pool}{place_in_line(position)}{again}",
+        message=f"waits for a worker of {claim.namespace}/{claim.pool}{place_in_line(position)}{soon}{again}",
         since=claim.queued_at or claim.created_at,
         blockers=(*(shortage.blockers if shortage else ()), *ahead),
         next_check=earliest(claim.wait_until, shortage.next_check if shortage else None),

@@ -64,7 +64,7 @@ def explain_pool(view: PoolView) -> Why:
         message=ready.message or ready.reason,
         since=since,
         blockers=(
-            f"needs {pool.spec.warm} idle: {count_workers(view)}",
+            f"needs {pool.floor} idle: {count_workers(view)}",
             *waiting,
             *_describe_groups(view.workers),
             *_unmet(pool),
@@ -131,8 +131,10 @@ def _fix_leaks(view: PoolView) -> str:
 def _fix_size(view: PoolView) -> str:
     """A larger floor where `max` leaves room for one, else a look at who holds the workers."""
     spec = view.pool.spec
-    if len(view.workers) >= spec.max or spec.warm >= spec.max:
+    if len(view.workers) >= spec.max or view.pool.floor >= spec.max:
         return _fill(_FIXES["at_max"], view.pool)
+    if spec.follows_demand:
+        return _fill("mooring explain pool/{key}  # the floor follows demand", view.pool)
     larger = min(spec.max, max(1, spec.warm * 2))
     return f"kubectl -n {view.pool.namespace} scale workerpool {view.pool.name} --replicas={larger}  # spec.warm"
 
@@ -223,7 +225,7 @@ def _waiting(pool: Pool) -> tuple[str, ...]:
 
 def _unmet(pool: Pool, *also: str) -> tuple[str, ...]:
     """The other conditions that do not hold."""
-    asked = {"Schedulable", "ProtectionBounded", *also}
+    asked = {"Schedulable", "ProtectionBounded", "DemandMet", *also}
     return tuple(_describe(one) for one in pool.status.conditions if one.type in asked and one.status == "False")
 
 

@@ -50,7 +50,7 @@ def plan_adoption(
     wanted = [step for step in steps if step.action is PodAction.ADOPT]
     beyond = {step.pod.uid for step in wanted[max(0, pool.spec.max - len(workers)) :]}
     why = f"the pool has all workers that spec.max allows ({pool.spec.max})"
-    own = max(0, pool.spec.warm + pool.status.queued - pool.status.idle)  # the pool would take this room first
+    own = max(0, pool.floor + pool.status.queued - pool.status.idle)  # the pool would take this room first
     enough = len(workers) + len(wanted) + own
     fix = patch_object(pool.namespace, "workerpool", pool.name, {"spec": {"max": enough}})
     return tuple(AdoptionStep(step.pod, PodAction.SKIP, why, fix) if step.pod.uid in beyond else step for step in steps)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from mooring.model.why import Condition, merge_conditions
 from mooring.model.worker import ClassifiedWorker, WorkerState
 from mooring.planning.actions import Reason
+from mooring.planning.demand.plan import DemandPlan
 from mooring.planning.pools.protection_bound import compute_bound
 from mooring.planning.pools.returned import is_returned, keeps_tenants
 from mooring.planning.pools.snapshot import PoolSnapshot
@@ -16,13 +17,18 @@ def compute_conditions(
     workers: Sequence[ClassifiedWorker],
     counts: Mapping[WorkerState, int],
     reasons: Sequence[Reason],
+    demand: DemandPlan | None = None,
 ) -> tuple[Condition, ...]:
-    """Valid, Ready, Schedulable and ProtectionBounded. Transition times are kept while a status does not change."""
+    """Valid, Ready, Schedulable, ProtectionBounded, and DemandMet with `spec.demand`.
+
+    Transition times are kept while a status does not change.
+    """
     fresh = (
         _valid(snapshot),
         _ready(snapshot, workers, counts, reasons),
         _schedulable(snapshot, workers),
         compute_bound(snapshot, workers),
+        *((_demand_met(snapshot, demand),) if demand is not None else ()),
     )
     now = snapshot.now.strftime("%Y-%m-%dT%H:%M:%SZ")
     return merge_conditions(snapshot.pool.status.conditions, fresh, now)
@@ -35,13 +41,28 @@ def _valid(snapshot: PoolSnapshot) -> Condition:
     return Condition("Valid", "True", "Accepted", "the spec is valid", observed_generation=generation)
 
 
+def _demand_met(snapshot: PoolSnapshot, plan: DemandPlan) -> Condition:
+    """Whether the floor is as large as the wait target asks for."""
+    spec, generation = snapshot.pool.spec, snapshot.pool.generation
+    message = plan.status.because
+    if snapshot.outlook is None:
+        return Condition("DemandMet", "Unknown", "Learning", message, observed_generation=generation)
+    if not spec.follows_demand:
+        message = f"dry run, spec.warm {spec.warm} stays in effect; demand asks for {message}"
+        enough = spec.warm >= plan.held.floor
+        return Condition("DemandMet", str(enough), "DryRun", message, observed_generation=generation)
+    if plan.short:
+        return Condition("DemandMet", "False", "AtMax", message, observed_generation=generation)
+    return Condition("DemandMet", "True", "FollowsDemand", message, observed_generation=generation)
+
+
 def _ready(
     snapshot: PoolSnapshot,
     workers: Sequence[ClassifiedWorker],
     counts: Mapping[WorkerState, int],
     reasons: Sequence[Reason],
 ) -> Condition:
-    generation, warm, spec = snapshot.pool.generation, snapshot.pool.spec.warm, snapshot.pool.spec
+    generation, warm, spec = snapshot.pool.generation, snapshot.warm, snapshot.pool.spec
     silent = sum(item.why.code == SILENT for item in workers) if snapshot.silence.seconds else 0
     kept = sum(item.why.code != SILENT and is_returned(spec, item) for item in workers) if keeps_tenants(spec) else 0
     away = silent + kept

@@ -4,7 +4,7 @@ A worker's name is its slot, `<pool>-<n>`. This makes over-creation impossible: 
 second control plane, the API server still refuses a slot name that is taken.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from math import ceil
 
@@ -13,6 +13,7 @@ from mooring.model.pool import PoolStatus
 from mooring.model.proof import Proof, by_cluster, by_ledger, by_worker
 from mooring.model.worker import ClassifiedWorker, WorkerState
 from mooring.planning.actions import WARM_FLOOR, CreateWorker, Reason, RetireWorker, earliest
+from mooring.planning.demand.plan import DemandPlan, DemandSnapshot, plan_demand
 from mooring.planning.pools.conditions import compute_conditions
 from mooring.planning.pools.groups import WorkerGroups, describe_stuck, group_workers
 from mooring.planning.pools.returned import next_expiry, plan_returned
@@ -32,10 +33,14 @@ class PoolPlan:
     workers: tuple[ClassifiedWorker, ...]
     wake_at: datetime | None
     reasons: tuple[Reason, ...]
+    demand: DemandPlan | None = None
 
 
 def plan_pool(snapshot: PoolSnapshot) -> PoolPlan:
     """Decide which workers to create and which to retire."""
+    demand = _plan_demand(snapshot)
+    if demand is not None and snapshot.pool.spec.follows_demand:
+        snapshot = replace(snapshot, floor=demand.held.floor)
     fleet = group_workers(snapshot)
     reasons: list[Reason] = []
     creates: tuple[CreateWorker, ...] = ()
@@ -46,20 +51,36 @@ def plan_pool(snapshot: PoolSnapshot) -> PoolPlan:
         retires += plan_silent(snapshot, fleet.silent, full=fleet.occupied >= snapshot.pool.spec.max)
         _tell_quarantine(snapshot, reasons)
         reasons += tell_silence(snapshot)
-    status = _status(snapshot, fleet, reasons)
+    status = _status(snapshot, fleet, reasons, demand)
     reopened = earliest(*(quarantine.until for quarantine in snapshot.quarantined.values()))
     backoff_end = snapshot.backoff.until if snapshot.backoff else None
     expiry = next_expiry(fleet.returned, snapshot.pool.spec, snapshot.now)
     wake_at = earliest(_next_surplus(snapshot, fleet), expiry, backoff_end, reopened)
-    return PoolPlan(creates, retires, status, fleet.classified, wake_at, tuple(reasons))
+    return PoolPlan(creates, retires, status, fleet.classified, wake_at, tuple(reasons), demand)
+
+
+def _plan_demand(snapshot: PoolSnapshot) -> DemandPlan | None:
+    spec = snapshot.pool.spec
+    if spec.demand is None or snapshot.problems:
+        return None
+    return plan_demand(
+        DemandSnapshot(
+            now=snapshot.now,
+            demand=spec.demand,
+            most=spec.max,
+            slots=spec.slots,
+            outlook=snapshot.outlook,
+            held=snapshot.held_floor,
+        )
+    )
 
 
 def _target(snapshot: PoolSnapshot) -> int:
-    return snapshot.pool.spec.warm + snapshot.queued
+    return snapshot.warm + snapshot.queued
 
 
 def _roll_batch(snapshot: PoolSnapshot) -> int:
-    return max(1, ceil(snapshot.pool.spec.warm * ROLL_FRACTION))
+    return max(1, ceil(snapshot.warm * ROLL_FRACTION))
 
 
 def _plan_creates(snapshot: PoolSnapshot, fleet: WorkerGroups, reasons: list[Reason]) -> tuple[CreateWorker, ...]:
@@ -154,10 +175,11 @@ def _plan_surplus(snapshot: PoolSnapshot, fleet: WorkerGroups, target: int) -> l
     spare = len(fleet.current) + len(fleet.outdated) - target - min(len(fleet.outdated), _roll_batch(snapshot))
     if spare <= 0:
         return []
-    due = later(snapshot.now, -snapshot.pool.spec.idle_seconds)
+    idle_seconds = _idle_seconds(snapshot)
+    due = later(snapshot.now, -idle_seconds)
     ripe = sorted((item for item in fleet.current if _idle_since(item) <= due), key=_idle_since)
-    floor = float(snapshot.pool.spec.idle_seconds)
-    reason = f"{fleet.idle} idle, {target} wanted, idle for longer than {snapshot.pool.spec.idle_seconds} s"
+    floor = float(idle_seconds)
+    reason = f"{fleet.idle} idle, {target} wanted, idle for longer than {idle_seconds} s"
     proof = by_cluster("the floor is held without it")
     return [_retire(snapshot, item, reason, floor, proof) for item in ripe[:spare]]
 
@@ -171,16 +193,24 @@ def _idle_since(item: ClassifiedWorker) -> datetime:
     return item.idle_since or item.worker.created_at
 
 
+def _idle_seconds(snapshot: PoolSnapshot) -> int:
+    """How long a surplus worker is kept. Where none returns, the floor came down, which took its time already."""
+    spec = snapshot.pool.spec
+    return 0 if spec.follows_demand and spec.reuse == "Never" else spec.idle_seconds
+
+
 def _next_surplus(snapshot: PoolSnapshot, fleet: WorkerGroups) -> datetime | None:
     if fleet.idle <= _target(snapshot):
         return None
-    idle_seconds = snapshot.pool.spec.idle_seconds
+    idle_seconds = _idle_seconds(snapshot)
     due = later(snapshot.now, -idle_seconds)
     unripe = min((since for item in fleet.current if (since := _idle_since(item)) > due), default=None)
     return later(unripe, idle_seconds) if unripe is not None else None
 
 
-def _status(snapshot: PoolSnapshot, fleet: WorkerGroups, reasons: list[Reason]) -> PoolStatus:
+def _status(
+    snapshot: PoolSnapshot, fleet: WorkerGroups, reasons: list[Reason], demand: DemandPlan | None
+) -> PoolStatus:
     counts = fleet.counts
     return PoolStatus(
         observed_generation=snapshot.pool.generation,
@@ -193,5 +223,6 @@ def _status(snapshot: PoolSnapshot, fleet: WorkerGroups, reasons: list[Reason]) 
         queued=snapshot.queued,
         terminating=fleet.terminating,
         selector=f"mooring.dev/pool={snapshot.pool.name}",
-        conditions=compute_conditions(snapshot, fleet.classified, counts, reasons),
+        demand=demand.status if demand is not None else None,
+        conditions=compute_conditions(snapshot, fleet.classified, counts, reasons, demand),
     )

@@ -10,6 +10,8 @@ from mooring.model.pool import Pool
 from mooring.model.preflight import Preflight
 from mooring.model.silence import NO_SILENCE, PoolSilence
 from mooring.model.worker import ClassifiedWorker, Worker
+from mooring.planning.demand.outlook import Outlook
+from mooring.planning.demand.plan import HeldFloor
 from mooring.planning.invariants.protection import ProtectionEnd
 from mooring.planning.placement import Placed
 
@@ -65,3 +67,11 @@ class PoolSnapshot:
     ends: tuple[ProtectionEnd, ...] = ()  # of protection, near or passed
     ledger: LedgerView = LedgerView()
     silence: PoolSilence = NO_SILENCE  # of idle workers that poll
+    outlook: Outlook | None = None  # what is learnt of the demand; None without `spec.demand`, or before it is read
+    held_floor: HeldFloor | None = None  # decided last
+    floor: int = -1  # idle workers to keep; the plan fills it in
+
+    @property
+    def warm(self) -> int:
+        """The number of idle workers to keep, besides those for the queue."""
+        return self.floor if self.floor >= 0 else self.pool.spec.warm

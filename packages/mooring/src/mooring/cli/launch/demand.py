@@ -1,0 +1,129 @@
+"""`mooring demand simulate`: the planner of demand beside fixed floors, on recorded or made arrivals."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hawser.clock import Entropy
+from mooring.cli.output import Column, Format, Row, show_table
+from mooring.client.connection import Connection, Endpoint
+from mooring.model.demand import Demand, check_demand
+from mooring.model.duration import parse_short_duration
+from mooring.model.errors import InvalidInput
+from mooring.simulation.comparison import Comparison, compare
+from mooring.simulation.drawing import draw
+from mooring.simulation.runs import Setting
+from mooring.simulation.traces import DAY, SYNTHETIC, Trace, read_trace
+
+EVERY = "all"
+MOST = 2000
+USUAL_STARTS = (2.0, 40.0)
+_COLUMNS = (
+    Column("TRACE", lambda row: row["trace"]),
+    Column("START", lambda row: f"{row['startSeconds']:g} s"),
+    Column("CLAIMS", lambda row: row["claims"]),
+    Column("IN TIME", lambda row: f"{row['inTime']:.2%}"),
+    Column("IDLE H", lambda row: f"{row['idleHours']:.1f}"),
+    Column("BEST FIXED", lambda row: row["bestFloor"]),
+    Column("ITS IDLE H", lambda row: f"{row['bestIdleHours']:.1f}"),
+    Column("COST", lambda row: f"{row['cost']:.2f} x"),
+    Column("LATE", lambda row: row["late"]),
+    Column("LATE AT EQUAL COST", lambda row: f"{row['equalLate']:.0f}"),
+    Column("TURNS/H", lambda row: f"{row['turnsAnHour']:.1f}"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SimulateCommand:
+    """The arguments of `demand simulate`."""
+
+    trace: Path | None
+    from_ledger: str
+    synthetic: str
+    demand: Demand
+    starts: tuple[str, ...]
+    learn: str
+    seed: int
+    svg: Path | None
+    output: Format
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A trace with its name and length, and the start that was measured, if any."""
+
+    name: str
+    trace: Trace
+    seconds: float
+    start_seconds: float | None = None
+
+
+def run_simulation(asked: SimulateCommand, endpoint: Callable[[], Endpoint]) -> None:
+    """Play, and print one row for each trace and start time."""
+    if asked.output not in (Format.TABLE, Format.JSON):
+        raise InvalidInput("--output", asked.output.value, "table or json")
+    if problems := check_demand(asked.demand, MOST):
+        raise problems[0]
+    learn = _seconds("--learn", asked.learn)
+    starts = tuple(_seconds("--start", text) for text in asked.starts)
+    found: list[tuple[Played, Comparison]] = []
+    for played in _traces(asked, endpoint):
+        usual = USUAL_STARTS if played.start_seconds is None else (played.start_seconds,)
+        learnt = learn if learn < played.seconds else played.seconds / 2
+        for start in starts or usual:
+            setting = Setting(asked.demand, start, learnt, played.seconds, MOST)
+            found.append((played, compare(played.name, played.trace, setting)))
+    rows = [_row(comparison) for _, comparison in found]
+    if asked.svg is not None:
+        asked.svg.write_text(draw([(played.trace, comparison) for played, comparison in found]))
+    if asked.output is Format.JSON:
+        print(json.dumps(rows, indent=2))
+    else:
+        show_table(rows, _COLUMNS)
+
+
+def _traces(asked: SimulateCommand, endpoint: Callable[[], Endpoint]) -> Iterator[Played]:
+    given = [name for name in (asked.trace, asked.from_ledger, asked.synthetic) if name]
+    if len(given) != 1:
+        raise InvalidInput("arrivals", len(given), "one of --trace, --from-ledger and --synthetic")
+    if asked.trace is not None:
+        trace = read_trace(asked.trace.read_text())
+        yield Played(asked.trace.name, trace, trace[-1] + 1.0)
+    elif asked.from_ledger:
+        arrivals = Connection(endpoint()).get(f"/v1/pools/{asked.from_ledger}/arrivals")
+        halves = arrivals["halfSeconds"]
+        if not halves:
+            raise InvalidInput("--from-ledger", asked.from_ledger, "a pool that got claims in the last day")
+        yield Played(asked.from_ledger, [half / 2 for half in halves], DAY, arrivals["startSeconds"])
+    else:
+        names = list(SYNTHETIC) if asked.synthetic == EVERY else [asked.synthetic]
+        if names[0] not in SYNTHETIC:
+            raise InvalidInput("--synthetic", asked.synthetic, f"one of {', '.join(SYNTHETIC)}, or {EVERY}")
+        for name in names:
+            yield Played(name, SYNTHETIC[name](2 * DAY, Entropy(asked.seed)), 2 * DAY)
+
+
+def _seconds(field: str, text: str) -> float:
+    seconds = parse_short_duration(text)
+    if seconds is None or seconds <= 0:
+        raise InvalidInput(field, text, "a duration such as 500ms, 40s or 24h")
+    return seconds
+
+
+def _row(comparison: Comparison) -> Row:
+    planned = comparison.planned
+    return {
+        "trace": comparison.name,
+        "startSeconds": comparison.start_seconds,
+        "claims": planned.claims,
+        "inTime": planned.in_time,
+        "idleHours": planned.idle_hours,
+        "bestFloor": comparison.best_floor,
+        "bestIdleHours": comparison.best.idle_hours,
+        "cost": comparison.cost,
+        "late": planned.late,
+        "equalFloor": comparison.equal_floor,
+        "equalLate": comparison.equal_late,
+        "turnsAnHour": planned.turns_an_hour,
+    }

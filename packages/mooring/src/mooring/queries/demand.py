@@ -1,0 +1,58 @@
+"""Demand as people see it: the floor, the sum behind it, and what other wait targets would take."""
+
+from __future__ import annotations
+
+import msgspec
+
+from hawser.clock import Clock
+from mooring.ledger.port import Ledger
+from mooring.model.demand import DemandStatus
+from mooring.model.errors import NotFound
+from mooring.model.pool import Pool
+from mooring.planning.demand.model import aim_of, read_model
+from mooring.planning.demand.outlook import Outlook
+from mooring.planning.explanations.demand import explain_demand
+
+
+class WaitTarget(msgspec.Struct, frozen=True, rename="camel"):
+    """A wait target, and the idle workers that keep 99 % of waits within it now."""
+
+    wait_seconds: float
+    idle: int
+
+
+class DemandReading(msgspec.Struct, frozen=True, rename="camel"):
+    """`status` as in the pool; `sum` says line by line how the floor follows, as of the last five minutes."""
+
+    namespace: str
+    name: str
+    status: DemandStatus
+    sum: list[str]
+    targets: list[WaitTarget]
+
+
+class DemandQueries:
+    """Reads what the leader has saved, so that every replica answers."""
+
+    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+        self._ledger = ledger
+        self._clock = clock
+
+    async def of_pool(self, pool: Pool) -> DemandReading:
+        """May raise `NotFound`, if the floor of the pool is fixed."""
+        demand = pool.spec.demand
+        if demand is None:
+            raise NotFound(f"the floor of {pool.key} is fixed: spec.warm {pool.spec.warm}", fix="set spec.demand")
+        outlook = await self._outlook(pool)
+        lines = explain_demand(pool, demand, outlook) if outlook else ("nothing was learnt yet: it takes five minutes",)
+        targets = (
+            [WaitTarget(one.wait_seconds, -(-one.floor // pool.spec.slots)) for one in outlook.waits] if outlook else []
+        )
+        return DemandReading(pool.namespace, pool.name, pool.status.demand or DemandStatus(), list(lines), targets)
+
+    async def _outlook(self, pool: Pool) -> Outlook | None:
+        saved = await self._ledger.demand.load(pool.namespace, pool.name)
+        model = read_model(saved) if saved is not None else None
+        if model is None or pool.spec.demand is None:
+            return None
+        return model.look(self._clock.now().timestamp(), aim_of(pool.spec, pool.spec.demand))

@@ -76,6 +76,7 @@ class Cluster:
     url: str = ""
     kubeconfig: Path | None = None
     compact: Callable[[], None] | None = None  # forgets the history of watches; only the embedded API can
+    snapshot: Callable[[], Callable[[], None]] | None = None  # a way back to the objects of now; in virtual time only
 
 
 @contextlib.asynccontextmanager
@@ -91,7 +92,7 @@ async def virtual_cluster(
     fleet = _fleet_of(api, client, SimulatedRuntime(clock, scripts), clock, entropy, options)
     async with _running(fleet.run(), run_controllers(_as_controllers(api, token, clock), clock, entropy)):
         await _join(fleet, client, nodes)
-        yield Cluster(transport, client, fleet, token, compact=api.compact)
+        yield Cluster(transport, client, fleet, token, compact=api.compact, snapshot=api.snapshot)
     await api.close()
 
 

@@ -76,7 +76,7 @@ mutants: setup
 # Three replicas through random troubles in virtual time, with a judge: SEEDS, MINUTES, FIRST, or PLANTED=1.
 campaign: setup
 	$(BIN)/python -m packages.mooring.tests.campaign --seeds $(or $(SEEDS),100) --minutes $(or $(MINUTES),3) \
-	  --first $(or $(FIRST),1) $(if $(PLANTED),--planted)
+	  --first $(or $(FIRST),1) --jobs $(CORES) $(if $(PLANTED),--planted)
 
 clean:
 	rm -rf $(VENV) .state

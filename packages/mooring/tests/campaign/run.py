@@ -94,9 +94,17 @@ class Run:
             client.stopping = True
         deadline = world.seconds + CALM_SECONDS
         await self._arm()
-        while (state := await self._state()) != _whole() and world.seconds < deadline:
+        while not await self._is_whole(for_seconds=60) and world.seconds < deadline:
             await world.clock.sleep(5)
+        state = await self._state()
         self.history.note(world.seconds, "settled", wanted=WARM, **state)
+
+    async def _is_whole(self, for_seconds: float) -> bool:
+        """Now and later: what a lost node leaves behind is found after a while."""
+        if await self._state() != _whole():
+            return False
+        await self.world.clock.sleep(for_seconds)
+        return await self._state() == _whole()
 
     async def _arm(self) -> None:
         """As an operator does after a ledger has lost commits."""

@@ -12,7 +12,7 @@ import signal
 import socket
 import ssl
 import tempfile
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,6 +55,7 @@ class ControlPlane:
     kubelet_server: KeyPair  # what a kubelet's log server shows; the API server checks it
     logs: Path
     pids: dict[str, int]
+    restart: Callable[[str], Awaitable[None]]  # kills the program of that name and starts it again
 
     @staticmethod
     @contextlib.asynccontextmanager
@@ -105,6 +106,7 @@ class _Launch:
         self._tokens = folder / "pki" / "tokens.csv"
         self._token = _kept_token(self._tokens, entropy)
         self._processes: dict[str, Process] = {}
+        self._commands: dict[str, list[str]] = {}
         self._deadline = clock.monotonic() + options.start_deadline_seconds
 
     async def run(self) -> ControlPlane:
@@ -129,6 +131,8 @@ class _Launch:
         url = f"https://{options.address}:{ports.apiserver}"
         await self._spawn("etcd", components.etcd_command(binaries, ports, credentials, self._folder / "etcd"))
         apiserver = components.apiserver_command(binaries, ports, credentials, self._tokens, options)
+        if options.audit:
+            apiserver += components.audit_flags(self._folder, self._logs / "audit.jsonl")
         await self._spawn("kube-apiserver", apiserver)
         async with _session(credentials, self._token) as session:
             await self._await_answer(session, f"{url}/readyz", "kube-apiserver")
@@ -153,6 +157,7 @@ class _Launch:
             kubelet_server=self._credentials.kubelet_server,
             logs=self._logs,
             pids={name: process.pid for name, process in self._processes.items()},
+            restart=self._restart,
         )
 
     def _kubeconfig(self, name: str, url: str, client: KeyPair) -> Path:
@@ -168,8 +173,14 @@ class _Launch:
             await _end([etcd])
         self._processes.clear()
 
+    async def _restart(self, name: str) -> None:
+        process = self._processes[name]
+        process.signal(signal.SIGKILL)
+        await process.wait()
+        await self._spawn(name, self._commands[name])
+
     async def _spawn(self, name: str, argv: list[str]) -> None:
-        log = self._logs / f"{name}.log"
+        log, self._commands[name] = self._logs / f"{name}.log", argv
         log.write_bytes(b"")
         command = Command(argv, log, cwd=self._folder, captured=False, env={"HOME": str(self._folder)})
         self._processes[name] = await self._supervisor.start(command, name)

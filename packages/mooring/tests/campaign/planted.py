@@ -67,9 +67,10 @@ CUT = (Trouble("ledger-cut", 40, 60, "a"), Trouble("ledger-cut", 40, 60, "b"))
 LOST = tuple(Trouble("ledger-answers-lost", 20, 100, who) for who in "abc")
 SKEWED = (Trouble("clock-jump", 15, 0, "a", 3600), Trouble("clock-jump", 15, 0, "b", -3600))
 NONE: tuple[Trouble, ...] = ()
+BLIND = (*(Trouble("watch-lags", 15, 130, who) for who in "abc"), Trouble("pool-resized", 16, size=0.0))
 
 PLANTED: dict[str, tuple[Plant, tuple[Trouble, ...]]] = {
-    "a slot that is taken is given away": (lambda: patch.object(twin_claims, "_holder", lambda *_: None), NONE),
+    "a slot that is taken is given away": (lambda: patch.object(twin_claims, "_holder", lambda *_: None), BLIND),
     "deletes have no preconditions": (lambda: patch.object(hawser.client, "_delete_options", lambda *_: {}), NONE),
     "a repeated key is not recognised": (lambda: patch.object(twin_claims, "find_key", lambda *_: None), LOST),
     "stored moments are of the machine's clock": (

@@ -1,4 +1,4 @@
-"""`make campaign REAL=1 [SECONDS=S] [RATE=R] [WORKERS=W]`: faults on real parts, and the judge at the end."""
+"""`make fire [SECONDS=S] [RATE=R] [WORKERS=W]`: faults on real parts, and the judge at the end."""
 
 import argparse
 import asyncio

@@ -8,7 +8,9 @@ import signal
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from packages.mooring.tests.fire.parts import Parts, Replica
+from hawser.resources import PODS
+from packages.mooring.tests.fire.parts import NAMESPACE, Parts, Replica
+from packages.testing.judge import History
 
 STOPPED_SECONDS, CUT_SECONDS = 30.0, 25.0
 _LOOK_SECONDS = 0.2
@@ -17,8 +19,10 @@ _LOOK_SECONDS = 0.2
 class Fire:
     """The faults, in an order that a seed decides. Each hits the leader every second time."""
 
-    def __init__(self, parts: Parts, seed: int) -> None:
+    def __init__(self, parts: Parts, seed: int, history: History, began: float) -> None:
         self._parts = parts
+        self._history = history
+        self._began = began
         self._chance = random.Random(seed)
         self._hurt: set[str] = set()
         self._tasks: list[asyncio.Task[None]] = []
@@ -105,6 +109,9 @@ class Fire:
     async def _cut_a_node(self) -> None:
         fleet = self._parts.cluster.fleet
         node = self._chance.choice(fleet.node_names)
+        for pod in (await self._parts.cluster.client.list(PODS, NAMESPACE)).items:
+            if pod.spec.node_name == node:
+                self._history.note(time.monotonic() - self._began, "taken", uid=pod.metadata.uid)
         await fleet.pause(node)
         await asyncio.sleep(CUT_SECONDS)
         await fleet.resume(node)

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -39,7 +39,6 @@ class Report:
     waits: list[float]
     gaps: list[float]
     settled_after: float
-    history: History = field(repr=False)
 
     @property
     def success(self) -> float:
@@ -69,25 +68,30 @@ def _quantiles(seconds: list[float]) -> str:
 async def burn(folder: Path, plan: Plan) -> Report:
     """One run, from the start of all parts to the verdict."""
     async with real_parts(folder, plan.workers) as parts:
-        await _until_settled(parts, plan.workers, SETTLED_WITHIN_SECONDS)
-        history, began, zero = History(), datetime.now(UTC), time.monotonic()
-        pods = asyncio.create_task(_record_pods(parts, history, zero))
-        leaders, fire, sessions = Leaders(parts), Fire(parts, plan.seed), Sessions(parts, history, zero)
-        watching = asyncio.create_task(leaders.watch())
-        burning = asyncio.create_task(
-            fire.run(plan.fault_every, plan.seconds) if plan.fault_every else asyncio.sleep(0)
-        )
-        try:
-            await sessions.run(plan.rate, plan.seconds)
-            await burning
-            settled_after = await _settle(parts, plan, history, zero)
-        finally:
-            for task in (watching, burning, pods):
-                task.cancel()
-            await asyncio.gather(watching, burning, pods, return_exceptions=True)
-        note_writes(parts, history, began)
-        await note_rows(parts, history, began)
-        history.write(folder / "history.jsonl")
+        return await judged_run(parts, plan)
+
+
+async def judged_run(parts: Parts, plan: Plan) -> Report:
+    """Load and faults on parts that run, then calm, then the verdict."""
+    await _until_settled(parts, plan.workers, SETTLED_WITHIN_SECONDS)
+    history, began, zero = History(), datetime.now(UTC), time.monotonic()
+    leaders, fire, sessions = Leaders(parts), Fire(parts, plan.seed, history, zero), Sessions(parts, history, zero)
+    beside = [
+        asyncio.create_task(_record_pods(parts, history, zero)),
+        asyncio.create_task(leaders.watch()),
+    ]
+    burning = asyncio.create_task(fire.run(plan.fault_every, plan.seconds))
+    try:
+        await sessions.run(plan.rate, plan.seconds)
+        await burning
+        settled_after = await _settle(parts, plan, history, zero)
+    finally:
+        for task in (*beside, burning):
+            task.cancel()
+        await asyncio.gather(*beside, burning, return_exceptions=True)
+    note_writes(parts, history, began)
+    await note_rows(parts, history, began)
+    history.write(parts.folder / "history.jsonl")
     return Report(
         violations=judge(history),
         sessions=sessions.begun,
@@ -96,7 +100,6 @@ async def burn(folder: Path, plan: Plan) -> Report:
         waits=sessions.waits,
         gaps=leaders.gaps,
         settled_after=settled_after,
-        history=history,
     )
 
 

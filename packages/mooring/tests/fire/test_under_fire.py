@@ -1,4 +1,4 @@
-"""Three real replicas, a real control plane and a real PostgreSQL under fire. `make campaign REAL=1` is longer."""
+"""Three real replicas, a real control plane and a real PostgreSQL under fire. `make fire` is longer."""
 
 from pathlib import Path
 

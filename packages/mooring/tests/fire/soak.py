@@ -40,9 +40,7 @@ def main() -> int:
     parser.add_argument("--hours", type=float, default=2.0)
     parser.add_argument("--rate", type=float, default=10.0)
     parser.add_argument("--workers", type=int, default=50)
-    parser.add_argument(
-        "--out", type=Path, default=Path("dist/soak"), help="for the samples and the plot"
-    )
+    parser.add_argument("--out", type=Path, default=Path("dist/soak"), help="for the samples and the plot")
     options = parser.parse_args()
     seconds = options.hours * 3600
     plan = Plan(options.workers, options.rate, seconds, fault_every=seconds)

@@ -5,13 +5,15 @@ from pathlib import Path
 import pytest
 
 from packages.mooring.tests.fire.run import Plan, burn
+from packages.mooring.tests.requirements import require_kubernetes
 
 SHORT = Plan(workers=12, rate=4.0, seconds=45.0, fault_every=9.0, seed=3)
 
 
 @pytest.mark.kubernetes
 @pytest.mark.realtime
-async def test_the_judge_finds_nothing_after_faults_on_real_parts(control_plane: object, tmp_path: Path) -> None:
+async def test_the_judge_finds_nothing_after_faults_on_real_parts(tmp_path: Path) -> None:
+    require_kubernetes()
     report = await burn(tmp_path, SHORT)
     print(*report.lines(), sep="\n")
     assert report.violations == []

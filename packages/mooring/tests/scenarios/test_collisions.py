@@ -7,6 +7,7 @@ from prometheus_client import REGISTRY
 
 from drydock.faults import Delay, LagEvents, Rule
 from hawser.clock import Entropy
+from mooring.controllers.claims.refusals import NoIdleWorker
 from mooring.model.claim_request import ClaimRequest
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour
 
@@ -59,6 +60,18 @@ async def test_under_5_percent_of_all_tries_collide_at_40_clients_on_3_replicas(
     part, waits = await serve(world, workers)
     assert len(waits) == CLIENTS * CLAIMS_EACH
     assert part < BAR, f"{part:.1%} of all tries collided"
+
+
+async def test_a_slot_that_another_replica_took_first_is_counted(world: Harbour) -> None:
+    first, second = world.start("first"), world.start("second", rules=[Rule(LagEvents(60.0), since_seconds=20)])
+    await world.pool(warm=1, max=1, reuse="Always", idleSeconds=86_400)
+    await world.until_idle(1)
+    await world.clock.sleep(30)
+    measured = Measured()
+    await first.mooring.claims.desk.claim(POOL, ClaimRequest("acme", ttl_seconds=300))
+    with pytest.raises(NoIdleWorker):
+        await second.mooring.claims.desk.claim(POOL, ClaimRequest("acme", ttl_seconds=300))
+    assert measured.collisions == 1
 
 
 async def test_the_share_of_a_replica_that_died_is_served_by_the_others_before_its_death_is_known(

@@ -31,6 +31,8 @@ class Hands:
         self._start = start
         self._drift = Drift(world.client, world.sandbox.fleet, world.clock, world.entropy)
         self._moving: set[str] = set()
+        assert world.sandbox.storage is not None
+        self._storage = world.sandbox.storage
 
     async def make(self, one: Trouble) -> None:
         """From begin to end; what hits links alone needs no hand."""
@@ -54,7 +56,7 @@ class Hands:
             case "api-server-older":
                 await self._lose_objects(one.seconds)
             case "history-compacted":
-                self._compact()
+                self._storage.compact()
             case "pod-deleted":
                 await self._delete_a_pod(int(one.size))
             case "pool-resized":
@@ -105,17 +107,12 @@ class Hands:
 
     async def _lose_objects(self, seconds: float) -> None:
         """The API server goes on from what it held so many seconds ago."""
-        snapshot, since = self._world.sandbox.snapshot, self._world.seconds
-        assert snapshot is not None
-        restore, before = snapshot(), {pod.metadata.uid for pod in await self._world.pods()}
+        restore, since = self._storage.snapshot(), self._world.seconds
+        before = {pod.metadata.uid for pod in await self._world.pods()}
         await self._world.clock.sleep(seconds)
         self._take(pod.metadata.uid for pod in await self._world.pods() if pod.metadata.uid not in before)
         restore()
         self._history.note(self._world.seconds, "rewound", what="cluster", since=since)
-
-    def _compact(self) -> None:
-        assert self._world.sandbox.compact is not None
-        self._world.sandbox.compact()
 
     async def _change(self, resource: object, name: str, spec: dict[str, object]) -> None:
         with contextlib.suppress(KubeError):  # this run has none, or it was lost with the API server's objects

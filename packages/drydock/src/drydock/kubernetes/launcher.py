@@ -12,9 +12,10 @@ import signal
 import socket
 import ssl
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import aiohttp
 
@@ -44,6 +45,15 @@ class _PortTaken(ControlPlaneFailed):
     """Somebody took a free port between our look and the program's bind."""
 
 
+class Programs(Protocol):
+    """The four programs, as they run."""
+
+    @property
+    def pids(self) -> dict[str, int]: ...
+
+    async def restart(self, name: str) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class ControlPlane:
     """A control plane that runs: where it is and how to reach it."""
@@ -54,8 +64,7 @@ class ControlPlane:
     authority: Path
     kubelet_server: KeyPair  # what a kubelet's log server shows; the API server checks it
     logs: Path
-    pids: dict[str, int]
-    restart: Callable[[str], Awaitable[None]]  # kills the program of that name and starts it again
+    programs: Programs
 
     @staticmethod
     @contextlib.asynccontextmanager
@@ -77,6 +86,15 @@ class ControlPlane:
         finally:
             if state_folder is None:
                 shutil.rmtree(folder, ignore_errors=True)
+
+    @property
+    def pids(self) -> dict[str, int]:
+        """Of its programs, by name."""
+        return self.programs.pids
+
+    async def restart(self, program: str) -> None:
+        """Kill the program of that name, and start it again."""
+        await self.programs.restart(program)
 
     def memory_bytes(self) -> int:
         """Resident memory of all its programs."""
@@ -156,8 +174,7 @@ class _Launch:
             authority=authority,
             kubelet_server=self._credentials.kubelet_server,
             logs=self._logs,
-            pids={name: process.pid for name, process in self._processes.items()},
-            restart=self._restart,
+            programs=self,
         )
 
     def _kubeconfig(self, name: str, url: str, client: KeyPair) -> Path:
@@ -173,7 +190,11 @@ class _Launch:
             await _end([etcd])
         self._processes.clear()
 
-    async def _restart(self, name: str) -> None:
+    @property
+    def pids(self) -> dict[str, int]:
+        return {name: process.pid for name, process in self._processes.items()}
+
+    async def restart(self, name: str) -> None:
         process = self._processes[name]
         process.signal(signal.SIGKILL)
         await process.wait()

@@ -44,7 +44,9 @@ def test_two_replicas_without_own_workers_go_to_different_ones_of_the_third():
 
 
 def test_a_change_says_whether_anything_is_different():
-    found = shares("a")
+    found = shares("a", ("a", "b", "c"))
+    ranks = [found.rank(uid) for uid in UIDS[:100]]
     assert not found.change(["c", "b"])
     assert found.change(["b"])
+    assert max(found.rank(uid) for uid in UIDS[:100]) == 1 < max(ranks)
     assert found.change(["b", "new"])

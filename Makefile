@@ -10,7 +10,7 @@ CORES := $(shell getconf _NPROCESSORS_ONLN)
 # Tests start hundreds of Python processes: each uses the bytecode that the first one wrote.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup up test test-fast check kubernetes nodes helm wheels image bench lock docs mutants campaign clean
+.PHONY: setup up test test-fast check kubernetes nodes helm wheels image bench lock docs mutants campaign fire soak clean
 
 setup: $(STAMP)
 
@@ -77,7 +77,17 @@ mutants: setup
 # Three replicas through random troubles in virtual time, with a judge: SEEDS, MINUTES, FIRST, or PLANTED=1.
 campaign: setup
 	$(BIN)/python -m packages.mooring.tests.campaign --seeds $(or $(SEEDS),100) --minutes $(or $(MINUTES),3) \
-	  --first $(or $(FIRST),1) $(if $(PLANTED),--planted)
+	  --first $(or $(FIRST),1) --jobs $(CORES) $(if $(PLANTED),--planted)
+
+# Three `mooring serve`, a real control plane and PostgreSQL: a fault every 10 s under load, and the judge.
+fire: setup
+	$(BIN)/python -m packages.mooring.tests.fire --seconds $(or $(SECONDS),300) --rate $(or $(RATE),50) \
+	  --workers $(or $(WORKERS),200)
+
+# The same parts without faults for hours: what they use stays bounded. Samples and a plot go to dist/soak.
+soak: setup
+	$(BIN)/python -m packages.mooring.tests.fire.soak --hours $(or $(HOURS),2) --rate $(or $(RATE),10) \
+	  --workers $(or $(WORKERS),50)
 
 clean:
 	rm -rf $(VENV) .state

@@ -135,6 +135,18 @@ def test_a_list_is_taken_in_as_a_difference_with_the_last_known_state_of_what_is
     assert cache.by_index("app", "web") == ()
 
 
+def test_a_newer_list_counts_also_for_an_object_whose_version_went_back() -> None:
+    """After a restore of etcd that raises the revision, objects have the versions of the backup."""
+    cache: Cache[Pod] = Cache({})
+    kept, ahead = pod("kept", 1), pod("ahead", 8)
+    replace(cache, [kept, ahead], 9)
+    back = pod("ahead", 5)
+    assert replace(cache, [pod("kept", 1), back], 1_000) == [Change("modified", ahead, back)]
+    assert cache.get("default", "ahead") is back
+    assert put(cache, pod("ahead", 8)) == (), "an event from before the list"
+    assert [change.kind for change in put(cache, pod("ahead", 1_001))] == ["modified"]
+
+
 def test_a_list_that_is_not_whole_deletes_nothing() -> None:
     cache: Cache[Pod] = Cache({})
     replace(cache, [pod("a", 1), pod("b", 2)], 5)

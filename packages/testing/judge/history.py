@@ -10,6 +10,7 @@
 | `pod` | API server | `uid`, `name`, `there` |
 | `api` | API server | `who`, `method`, `path`, `uid`, `fenced`: a write of a replica that took effect |
 | `taken` | the test | `uid`: a pod that the test took away or cut off |
+| `rewound` | the test | `what` (`ledger` or `cluster`), `since`: it went on from what it was then |
 | `leads` | replica | `who`, `term`; 0: it does not lead any more |
 | `row` | ledger | `uid`, `action`, `outcome`: an audit row |
 | `accepted` | client | `submission` |

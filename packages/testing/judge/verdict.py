@@ -41,6 +41,20 @@ def _holds(history: History) -> list[_Hold]:
     return ended
 
 
+@dataclass(frozen=True)
+class _Losses:
+    """Spans of time of which a store knows nothing any more."""
+
+    spans: tuple[tuple[float, float], ...]
+
+    def cover(self, at: float) -> bool:
+        return any(since <= at <= until for since, until in self.spans)
+
+
+def _losses(history: History, what: str) -> _Losses:
+    return _Losses(tuple((one["since"], one["at"]) for one in history.of("rewound") if one["what"] == what))
+
+
 def no_worker_is_held_twice(history: History) -> Iterator[str]:
     """Two clients never use one worker at the same time."""
     by_pod: dict[str, list[_Hold]] = defaultdict(list)
@@ -64,10 +78,13 @@ def epochs_rise(history: History) -> Iterator[str]:
 
 
 def one_leader_at_a_time(history: History) -> Iterator[str]:
-    """Nobody leads while another does, and terms rise."""
+    """Nobody leads while another does, and terms rise, as long as the ledger loses none."""
     leading: dict[str, int] = {}
     highest = 0
-    for event in history.of("leads"):
+    for event in history.of("leads", "rewound"):
+        if event["event"] == "rewound":
+            highest = 0 if event["what"] == "ledger" else highest
+            continue
         who, term = event["who"], event["term"]
         leading.pop(who, None)
         if not term:
@@ -92,38 +109,40 @@ def no_held_worker_is_deleted(history: History) -> Iterator[str]:
 
 
 def deletes_are_fenced_and_recorded(history: History) -> Iterator[str]:
-    """Each names the object as it was seen, and has an audit row from before."""
+    """Each names the object as it was seen, and has an audit row from before, unless the ledger lost it."""
+    lost = _losses(history, "ledger")
     rows: dict[str, float] = {}
     for event in history.of("row"):
         rows.setdefault(event["uid"], event["at"])
     for event in history.of("api"):
         if event["method"] == "DELETE" and not event["fenced"]:
             yield f"{event['who']} sent an unfenced DELETE {event['path']} at {event['at']}"
-        if _removes_a_pod(event) and rows.get(event["uid"], inf) > event["at"]:
+        if _removes_a_pod(event) and rows.get(event["uid"], inf) > event["at"] and not lost.cover(event["at"]):
             yield f"{event['who']} deleted {event['uid']} at {event['at']} without an audit row before"
 
 
 def accepted_jobs_run_once(history: History) -> Iterator[str]:
-    """Every step of an accepted submission runs as one Job."""
+    """Every step of an accepted submission runs as one Job, unless the cluster lost one of the two."""
+    lost, forgotten = _losses(history, "cluster"), set[str]()
+    for event in history.of("accepted", "ran"):
+        if lost.cover(event["at"]):
+            forgotten.add(event["submission"])
     jobs: dict[tuple[str, str], set[str]] = defaultdict(set)
     for event in history.of("ran"):
         jobs[event["submission"], event["step"]].add(event["job"])
     for (submission, step), ran in sorted(jobs.items()):
-        if len(ran) > 1:
+        if len(ran) > 1 and submission not in forgotten:
             yield f"step {step} of {submission} ran as {len(ran)} Jobs"
     begun = {submission for submission, _ in jobs}
     for event in history.of("accepted"):
-        if event["submission"] not in begun:
+        if event["submission"] not in begun | forgotten:
             yield f"submission {event['submission']} was accepted and never ran"
 
 
 def answers_are_true(history: History) -> Iterator[str]:
     """A key is one claim; a worker that was told existed; a wait that is over has lasted; who beats keeps its claim."""
     keys: dict[str, tuple[str, int, str]] = {}
-    there: dict[str, float] = {}
-    gone: dict[str, float] = {}
-    for event in history.of("pod"):
-        (there if event["there"] else gone).setdefault(event["uid"], event["at"])
+    lost, lives = _losses(history, "ledger"), _lives(history)
     asked: dict[str, float] = {}
     for event in history.of("ask"):
         asked.setdefault(event["key"], event["at"])
@@ -136,20 +155,37 @@ def answers_are_true(history: History) -> Iterator[str]:
         told = (event["claim"], event["epoch"], event["pod"])
         if keys.setdefault(event["key"], told)[0] != told[0]:
             yield f"key {event['key']} is claim {keys[event['key']][0]} and claim {told[0]}"
-        if there.get(event["pod"], inf) > event["at"] or gone.get(event["pod"], inf) < event["asked_at"]:
+        if lost.cover(event["at"]):
+            del keys[event["key"]]
+        if not any(since <= event["at"] and until >= event["asked_at"] for since, until in lives[event["pod"]]):
             yield f"claim {told[0]} was told at {event['at']} to be on {event['pod']}, which did not exist"
     yield from _beaten_and_lost(history)
 
 
+def _lives(history: History) -> dict[str, list[tuple[float, float]]]:
+    """From when to when each pod was there; after a loss it may come back."""
+    lives: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for event in history.of("pod"):
+        if event["there"]:
+            lives[event["uid"]].append((event["at"], inf))
+        elif lives[event["uid"]]:
+            lives[event["uid"]][-1] = (lives[event["uid"]][-1][0], event["at"])
+    return lives
+
+
 def _beaten_and_lost(history: History) -> Iterator[str]:
     taken = {event["uid"] for event in history.of("taken")}
+    lost = _losses(history, "ledger")
+    forgotten = {event["claim"] for event in history.of("told") if event.get("claim") and lost.cover(event["at"])}
     beaten: dict[str, Event] = {}
     for event in history.of("beat", "lost"):
         if event["event"] == "beat":
             beaten[event["claim"]] = event
             continue
         last = beaten.get(event["claim"])
-        if last is not None and event["pod"] not in taken and event["at"] - last["at"] < last["ttl"]:
+        if last is None or event["pod"] in taken or event["claim"] in forgotten:
+            continue
+        if event["at"] - last["at"] < last["ttl"]:
             yield f"claim {event['claim']} was lost at {event['at']}, and its holder had beaten at {last['at']}"
 
 

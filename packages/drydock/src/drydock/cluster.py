@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from drydock.actors.controllers import run_controllers
 from drydock.actors.disruption.drift import template_of
@@ -65,6 +65,18 @@ class LocalOptions:
     context: str = "drydock"  # the name in the kubeconfig
 
 
+class Storage(Protocol):
+    """What only the embedded API can do with its objects."""
+
+    def compact(self) -> None:
+        """Forget the history: older watches get 410."""
+        ...
+
+    def snapshot(self) -> Callable[[], None]:
+        """A way back to the objects of now; without a journal, so in virtual time only."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Cluster:
     """A cluster that runs. `transport` acts as the administrator; `url` is empty in virtual time."""
@@ -75,7 +87,7 @@ class Cluster:
     token: str
     url: str = ""
     kubeconfig: Path | None = None
-    compact: Callable[[], None] | None = None  # forgets the history of watches; only the embedded API can
+    storage: Storage | None = None  # of the embedded API
 
 
 @contextlib.asynccontextmanager
@@ -91,7 +103,7 @@ async def virtual_cluster(
     fleet = _fleet_of(api, client, SimulatedRuntime(clock, scripts), clock, entropy, options)
     async with _running(fleet.run(), run_controllers(_as_controllers(api, token, clock), clock, entropy)):
         await _join(fleet, client, nodes)
-        yield Cluster(transport, client, fleet, token, compact=api.compact)
+        yield Cluster(transport, client, fleet, token, storage=api)
     await api.close()
 
 
@@ -119,7 +131,7 @@ async def local_cluster(
         kubeconfig = folder / "kubeconfig"
         access = ClusterAccess(url, authority.pair.certificate, token, name=options.context)
         write_kubeconfig(kubeconfig, access)
-        yield Cluster(transport, client, fleet, token, url, kubeconfig, api.compact)
+        yield Cluster(transport, client, fleet, token, url, kubeconfig, api)
 
 
 @contextlib.asynccontextmanager

@@ -107,13 +107,9 @@ class Cache(Generic[T]):
             self._deleted_at.pop(key, None)
             self._store(key, None, item)
             return (Change("added", None, item),)
-        holding = _known(held)
-        if identity.version <= holding.version:
+        if identity.version <= max(_known(held).version, self._floor):
             return ()
-        self._store(key, held, item)
-        if identity.uid != holding.uid:
-            return (Change("deleted", held, None), Change("added", None, item))
-        return (Change("modified", held, item),)
+        return self._exchange(key, held, item, identity)
 
     def remove(self, item: T, identity: Identity) -> tuple[Change[T], ...]:
         """Take out an object that was deleted, unless that is old news."""
@@ -129,12 +125,20 @@ class Cache(Generic[T]):
         return (Change("deleted", item if identity.uid == holding.uid else held, None),)
 
     def replace(self, listed: Mapping[Key, tuple[Identity, T]], version: int, *, whole: bool) -> list[Change[T]]:
-        """Become what a list of that version says; what it lacks was deleted, if it is a `whole` list."""
+        """Become what a list of that version says; what it lacks was deleted, if it is a `whole` list.
+
+        The list is newer than all that is held, also where the version of an object is lower: such a cluster was
+        restored from a backup.
+        """
         self._deleted_at.clear()
-        self._floor = 0
         changes: list[Change[T]] = []
         for identity, item in listed.values():
-            changes += self.put(item, identity)
+            held = self._objects.get(identity.key)
+            if held is None:
+                self._store(identity.key, None, item)
+                changes.append(Change("added", None, item))
+            elif identity.version != _known(held).version:
+                changes += self._exchange(identity.key, held, item, identity)
         if whole:
             for key in [key for key in self._objects if key not in listed]:
                 gone = self._objects[key]
@@ -142,6 +146,12 @@ class Cache(Generic[T]):
                 changes.append(Change("deleted", gone, None))
         self._floor = version
         return changes
+
+    def _exchange(self, key: Key, held: T, item: T, identity: Identity) -> tuple[Change[T], ...]:
+        self._store(key, held, item)
+        if identity.uid != _known(held).uid:
+            return (Change("deleted", held, None), Change("added", None, item))
+        return (Change("modified", held, item),)
 
     def _store(self, key: Key, held: T | None, item: T) -> None:
         self._objects[key] = item

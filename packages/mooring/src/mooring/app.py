@@ -17,6 +17,7 @@ from mooring.controllers.claims.controller import Surroundings as ClaimSurroundi
 from mooring.controllers.claims.metrics import ClaimFigures
 from mooring.controllers.claims.mint import Minter
 from mooring.controllers.claims.ready_index import ReadyIndex
+from mooring.controllers.claims.shares import Shares
 from mooring.controllers.invariants.commands import InvariantCommands
 from mooring.controllers.invariants.controller import InvariantController
 from mooring.controllers.invariants.snapshot import WorkerSigns
@@ -126,7 +127,11 @@ class Mooring:
         self._housekeeping = Housekeeping(given.ledger, context.gate.may_act, clock, given.options.retention)
         self.health = HealthChecks(self.fleet, adapters.probe, adapters.activity, clock, entropy)
         self.polls = polls = Polls(context, self.fleet)
-        ready = ReadyIndex(self.fleet, self.nodes, lambda one: self.health.has_failed(one) or polls.is_silent(one))
+        shares = Shares(given.options.id)
+        ready = ReadyIndex(
+            self.fleet, self.nodes, lambda one: self.health.has_failed(one) or polls.is_silent(one), shares
+        )
+        self.leadership.on_look(ready.share_with)
         self.health.on_verdict(ready.update)
         polls.on_change(ready.update)
         self._standings = PoolStandings(self.fleet, self.nodes, self.health, ready, polls, clock)

@@ -6,10 +6,13 @@ PLANTED=1 bugs are planted into the product, one after another, and each must be
 
 import argparse
 import logging
+import resource
 import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from itertools import islice
 
 import structlog
 
@@ -53,24 +56,47 @@ def as_test(seed: int, troubles: Sequence[Trouble], found: Sequence[str]) -> str
     return f"def test_seed_{seed}():\n{body}"
 
 
-def run_seeds(first: int, seeds: int, minutes: float) -> int:
+def play_seed(seed: int) -> str:
+    """A test to paste; empty if the judge found nothing."""
+    _silence_logs()
+    troubles = choose(seed)
+    found = _violations(seed, troubles)
+    if not found:
+        return ""
+    least = shrink(seed, troubles)
+    return as_test(seed, least, _violations(seed, least) or found)
+
+
+def run_seeds(first: int, seeds: int, minutes: float, jobs: int) -> int:
     """Until all seeds are played, or the time is over; the number of seeds that failed."""
-    started, met, failed, played = time.monotonic(), Counter(dict.fromkeys(KINDS, 0)), 0, 0
-    for seed in range(first, first + seeds):
-        if time.monotonic() - started > minutes * 60:
-            break
-        troubles = choose(seed)
-        met.update(one.kind for one in troubles)
-        played += 1
-        if found := _violations(seed, troubles):
-            failed += 1
-            least = shrink(seed, troubles)
-            print(as_test(seed, least, _violations(seed, least) or found), flush=True)
-    missing = sorted(kind for kind, count in met.items() if not count)
-    seconds, cpu = time.monotonic() - started, time.process_time()
-    print(f"{played} seeds from {first}, {failed} failed, {seconds:.0f} s ({cpu:.0f} s of CPU)")
+    started, wanted = time.monotonic(), iter(range(first, first + seeds))
+    played: list[int] = []
+    failed = 0
+    with ProcessPoolExecutor(jobs, initializer=_silence_logs) as pool:
+        pending: dict[Future[str], int] = {}
+        while True:
+            in_time = time.monotonic() - started <= minutes * 60
+            pending |= {
+                pool.submit(play_seed, seed): seed for seed in islice(wanted, jobs - len(pending) if in_time else 0)
+            }
+            if not pending:
+                break
+            for done in wait(pending, return_when=FIRST_COMPLETED).done:
+                played.append(pending.pop(done))
+                if test := done.result():
+                    failed += 1
+                    print(test, flush=True)
+    met = Counter(one.kind for seed in played for one in choose(seed))
+    missing = sorted(set(KINDS) - set(met))
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds, cpu = time.monotonic() - started, used.ru_utime + used.ru_stime
+    print(f"{len(played)} seeds from {first}, {failed} failed, {seconds:.0f} s ({cpu:.0f} s of CPU, {jobs} at once)")
     print(f"troubles met: {sum(met.values())}; never met: {', '.join(missing) or 'none'}")
     return failed
+
+
+def _silence_logs() -> None:
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
 
 
 def run_planted(only: str) -> int:
@@ -97,11 +123,14 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=3.0)
+    parser.add_argument("--jobs", type=int, default=1, help="how many seeds at once")
     parser.add_argument("--planted", action="store_true")
     parser.add_argument("--only", default="", help="planted bugs whose name contains this")
     options = parser.parse_args()
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    failed = run_planted(options.only) if options.planted else run_seeds(options.first, options.seeds, options.minutes)
+    _silence_logs()
+    if options.planted:
+        return 1 if run_planted(options.only) else 0
+    failed = run_seeds(options.first, options.seeds, options.minutes, options.jobs)
     return 1 if failed else 0
 
 

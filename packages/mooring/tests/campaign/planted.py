@@ -6,10 +6,12 @@ from typing import Any
 from unittest.mock import patch
 
 import hawser.client
+import mooring.controllers.invariants.reconciler as invariant_passes
 import mooring.controllers.invariants.snapshot as claim_snapshots
 import mooring.ledger.twin.claims as twin_claims
 from hawser.resources import NAMESPACES
-from mooring.controllers.claims.release import ClaimRelease
+from mooring.controllers.claims.ready_index import ReadyIndex
+from mooring.controllers.claims.shares import Shares
 from mooring.controllers.invariants.snapshot import ClaimsSnapshots
 from mooring.engine.audit import Auditor
 from mooring.engine.creator import Creator
@@ -67,9 +69,17 @@ CUT = (Trouble("ledger-cut", 40, 60, "a"), Trouble("ledger-cut", 40, 60, "b"))
 LOST = tuple(Trouble("ledger-answers-lost", 20, 100, who) for who in "abc")
 SKEWED = (Trouble("clock-jump", 15, 0, "a", 3600), Trouble("clock-jump", 15, 0, "b", -3600))
 NONE: tuple[Trouble, ...] = ()
+BLIND = (*(Trouble("watch-lags", 15, 130, who) for who in "abc"), Trouble("pool-resized", 16, size=0.0))
 
 PLANTED: dict[str, tuple[Plant, tuple[Trouble, ...]]] = {
-    "a slot that is taken is given away": (lambda: patch.object(twin_claims, "_holder", lambda *_: None), NONE),
+    "replicas believe their caches, and a slot that is taken is given away": (
+        lambda: _all(
+            patch.object(twin_claims, "_holder", lambda *_: None),
+            patch.object(ReadyIndex, "learn", lambda *_: None),
+            patch.object(Shares, "rank", lambda *_: 0),
+        ),
+        BLIND,
+    ),
     "deletes have no preconditions": (lambda: patch.object(hawser.client, "_delete_options", lambda *_: {}), NONE),
     "a repeated key is not recognised": (lambda: patch.object(twin_claims, "find_key", lambda *_: None), LOST),
     "stored moments are of the machine's clock": (
@@ -81,11 +91,11 @@ PLANTED: dict[str, tuple[Plant, tuple[Trouble, ...]]] = {
         CUT,
     ),
     "epochs repeat": (lambda: patch.object(MemoryStore, "draw_epoch", lambda _: 7), NONE),
-    "stamps stay after a release": (
+    "stamps stay after a release, and nobody looks for them": (
         lambda: _all(
-            patch.object(ClaimRelease, "_let_go", _nothing, create=True),
             patch("mooring.controllers.claims.stamps.Stamps.unstamp", _nothing),
             patch("mooring.controllers.claims.stamps.Stamps.unstamp_as_seen", _nothing),
+            patch.object(invariant_passes, "plan_stamped_has_claim", lambda _: []),
         ),
         NONE,
     ),

@@ -1,6 +1,6 @@
-"""One run: three replicas, clients and submissions through a list of troubles, then calm, then the judge."""
+"""One run: three replicas, clients and objects of every kind through a list of troubles, then calm, then the judge."""
 
-import contextlib
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -8,14 +8,14 @@ from typing import Any
 from drydock import ContainerRun, Script, run_virtual
 from drydock.faults import Crashed
 from hawser.clock import Entropy
-from hawser.resources import NODES, PODS
 from mooring.incidents.replica import Replica
 from mooring.incidents.stage import START
-from mooring.kinds.resources import SUBMISSIONS
+from mooring.kinds.resources import MANAGEDSERVICES, SUBMISSIONS, WARMUPS
 from mooring.ledger.faults import Fault, LedgerCall
 from mooring.model import names
 from mooring.model.errors import MooringError
 from packages.mooring.tests.campaign.clients import Client
+from packages.mooring.tests.campaign.hands import Hands
 from packages.mooring.tests.campaign.recording import RecordingTransport, record_leaders, record_pods, record_rows
 from packages.mooring.tests.campaign.troubles import REPLICAS, STORM_SECONDS, Trouble, rules_for
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour, harbour
@@ -23,9 +23,12 @@ from packages.mooring.tests.scenarios.submits import spec, submit
 from packages.testing.judge import History, judge
 
 CLIENTS, WARM, MOST = 3, 3, 6
-CALM_SECONDS = 1200.0
+CALM_SECONDS = 640.0  # a leak is healed after 300 s and two looks; the silence of a worker counts only after 670
 QUIET_SECONDS = 60.0
 _SUBMISSIONS = 2
+_DEATHS = {"dies-before-a-statement": Fault.CRASH_BEFORE, "dies-after-a-statement": Fault.CRASH_AFTER}
+_WARMUP = {"dataset": "core_nt", "shards": 2, "image": "fetcher", "command": ["fetch"]}
+_SERVICE = {"image": "api:1", "port": 8080}
 
 
 class Run:
@@ -56,58 +59,18 @@ class Run:
                 return Fault.AWAY
             if one.kind == "ledger-answers-lost" and call.mutation and self._chance.fraction() < 0.4:
                 return Fault.LOSE_ANSWER
+            if one.kind in _DEATHS and self._chance.fraction() < 0.02:
+                return _DEATHS[one.kind]
         return Fault.NONE
 
     async def suffer(self) -> None:
         """All troubles that need a hand, each at its time."""
+        hands = Hands(self.world, self.history, self._present, self.start)
+        made = []
         for one in self._troubles:
             await self.world.clock.sleep(max(0.0, one.at - self.world.seconds))
-            match one.kind:
-                case "kill":
-                    await self._present[one.who].kill()
-                    self.world.enter(self._rise(one.who, one.seconds))
-                case "stop":
-                    self.world.enter(self._stop(one.who, one.seconds))
-                case "clock-jump":
-                    self._present[one.who].clock.jump(one.size)
-                case "ledger-deaf":
-                    self.world.enter(self._deafen(self._present[one.who], one.seconds))
-                case "node-cordoned":
-                    self.world.enter(self._cordon(one))
-                case "pod-deleted":
-                    await self._delete_a_pod(int(one.size))
-                case "pool-resized":
-                    await self.world.change({"warm": 1 + int(one.size)})
-
-    async def _rise(self, who: str, seconds: float) -> None:
-        await self.world.clock.sleep(seconds / 4)
-        if not self._present[who].process.alive or self._present[who].task.done():
-            self.start(who)
-
-    async def _stop(self, who: str, seconds: float) -> None:
-        replica = self._present[who]
-        with contextlib.suppress(Crashed):
-            await replica.mooring.stop()
-        await replica.kill()
-        await self._rise(who, seconds)
-
-    async def _deafen(self, replica: Replica, seconds: float) -> None:
-        replica.ledger.deaf = True
-        await self.world.clock.sleep(seconds)
-        replica.ledger.hear_again()
-
-    async def _cordon(self, one: Trouble) -> None:
-        node = self.world.sandbox.fleet.node_names[int(one.size) % 4]
-        await self.world.client.merge_patch(NODES, node, {"spec": {"unschedulable": True}})
-        await self.world.clock.sleep(one.seconds)
-        await self.world.client.merge_patch(NODES, node, {"spec": {"unschedulable": None}})
-
-    async def _delete_a_pod(self, which: int) -> None:
-        pods = [pod for pod in await self.world.pods() if names.POOL in pod.metadata.labels]
-        if pods:
-            meta = pods[which % len(pods)].metadata
-            self.history.note(self.world.seconds, "taken", uid=meta.uid)
-            await self.world.client.delete(PODS, meta.name, NAMESPACE, grace_seconds=which)
+            made.append(self.world.enter(hands.make(one)))
+        await asyncio.gather(*made)
 
     async def submit(self) -> None:
         """A few submissions, each repeated until it is accepted."""
@@ -130,9 +93,32 @@ class Run:
         for client in clients:
             client.stopping = True
         deadline = world.seconds + CALM_SECONDS
-        while (state := await self._state()) != _whole() and world.seconds < deadline:
+        await self._arm()
+        while not await self._is_whole(for_seconds=60) and world.seconds < deadline:
             await world.clock.sleep(5)
+        state = await self._state()
         self.history.note(world.seconds, "settled", wanted=WARM, **state)
+
+    async def _is_whole(self, for_seconds: float) -> bool:
+        """Now and later: what a lost node leaves behind is found after a while."""
+        if await self._state() != _whole():
+            return False
+        await self.world.clock.sleep(for_seconds)
+        return await self._state() == _whole()
+
+    async def _arm(self) -> None:
+        """As an operator does after a ledger has lost commits."""
+        present = await self.world.ledger.meta.incarnation()
+        await self.world.ledger.meta.arm(present.id, actor="operator", now=self.world.clock.now())
+
+    async def furnish(self) -> None:
+        """A pool in every run; a dataset and a service in half of them."""
+        world = self.world
+        await world.pool(warm=WARM, max=MOST, idleSeconds=20, reuse="Always", protection={"graceSeconds": 3})
+        if self._chance.below(2):
+            await world.client.create(WARMUPS, {"metadata": {"name": "core"}, "spec": _WARMUP}, NAMESPACE)
+        if self._chance.below(2):
+            await world.client.create(MANAGEDSERVICES, {"metadata": {"name": "api"}, "spec": _SERVICE}, NAMESPACE)
 
     async def _state(self) -> dict[str, Any]:
         pods = [pod for pod in await self.world.pods() if names.POOL in pod.metadata.labels]
@@ -141,6 +127,9 @@ class Run:
         live = [claim.id for claim in (await self.world.ledger.claims.live()).claims]
         found = (await self.world.client.list(SUBMISSIONS, NAMESPACE)).items
         unfinished = [one.metadata.name for one in found if one.status.phase not in ("Succeeded", "Failed")]
+        for kind, good in ((WARMUPS, "Ready"), (MANAGEDSERVICES, "Serving")):
+            objects = (await self.world.client.list(kind.raw(), NAMESPACE)).items
+            unfinished += [one["metadata"]["name"] for one in objects if (one.get("status") or {}).get("phase") != good]
         return {"idle": len(idle), "stamped": stamped, "live": live, "unfinished": unfinished}
 
 
@@ -155,6 +144,8 @@ async def play(seed: int, troubles: Sequence[Trouble]) -> History:
 
     def script(run: ContainerRun) -> Script | None:
         labels = run.pod["metadata"]["labels"]
+        if names.DATASET in labels:
+            return Script(run_seconds=3.0, exit_code=0)
         if names.STEP not in labels:
             return None
         owner = run.pod["metadata"]["ownerReferences"][0]["uid"]
@@ -171,7 +162,7 @@ async def play(seed: int, troubles: Sequence[Trouble]) -> History:
         world.enter(record_leaders(world, history))
         for who in REPLICAS:
             run.start(who)
-        await world.pool(warm=WARM, max=MOST, idleSeconds=20, reuse="Always", protection={"graceSeconds": 3})
+        await run.furnish()
         clients = [Client(f"client-{n}", world, Entropy(seed + 10 + n), history) for n in range(CLIENTS)]
         working = [world.enter(client.run()) for client in clients]
         submitting = world.enter(run.submit())

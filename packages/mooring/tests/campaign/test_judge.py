@@ -76,6 +76,46 @@ def test_each_violation_is_found_by_its_rule(rule: str, events: list[Any]) -> No
     assert found and {violation.split(":")[0] for violation in found} == {rule}
 
 
+def rewound(since: float, at: float, what: str) -> tuple[float, str, dict[str, Any]]:
+    return at, "rewound", {"what": what, "since": since}
+
+
+LEDGER_LOST = rewound(1.0, 9.5, "ledger")
+CLUSTER_LOST = rewound(4.0, 9.5, "cluster")
+FORGIVEN = [
+    [told(2, "one", 1, key="k"), back(3, "one"), LEDGER_LOST, told(15, "two", 2, key="k"), back(16, "two")],
+    [told(2, "one", 1), *BEATEN, LEDGER_LOST],
+    [delete(5), LEDGER_LOST],
+    [*RAN, CLUSTER_LOST],
+    [(5.0, "accepted", {"submission": "s"}), CLUSTER_LOST],
+]
+
+
+@pytest.mark.parametrize("events", FORGIVEN)
+def test_what_a_store_has_lost_is_not_held_against_the_product(events: list[Any]) -> None:
+    assert judge(history_of([POD, *events, SETTLED])) == []
+    others = [event for event in events if event[1] != "rewound"]
+    assert judge(history_of([POD, *others, SETTLED])) != []
+
+
+NEVER_FORGIVEN = [
+    [told(2, "one", 1), told(5, "two", 2), back(9, "one"), back(10, "two")],
+    [told(2, "one", 5), back(3, "one"), told(15, "two", 4), back(16, "two")],
+    [told(2, "one", 1), row(3), delete(5), back(9, "one")],
+]
+
+
+@pytest.mark.parametrize("events", NEVER_FORGIVEN, ids=["held twice", "epochs fall", "held and deleted"])
+def test_a_loss_excuses_neither_two_holders_nor_a_deleted_worker(events: list[Any]) -> None:
+    assert judge(history_of([POD, *events, LEDGER_LOST, CLUSTER_LOST, SETTLED])) != []
+
+
+def test_a_pod_that_comes_back_with_an_older_cluster_is_there() -> None:
+    lives = [POD, (3.0, "pod", {"uid": "p", "there": False}), (6.0, "pod", {"uid": "p", "there": True})]
+    assert judge(history_of([*lives, told(8, "one", 1), back(9, "one"), SETTLED])) == []
+    assert judge(history_of([*lives[:2], told(8, "one", 1), back(9, "one"), SETTLED])) != []
+
+
 def test_a_run_that_does_not_settle_is_a_violation() -> None:
     assert judge(history_of([])) == ["everything_settles: the run did not settle"]
 

@@ -5,9 +5,12 @@ from dataclasses import dataclass
 
 from drydock.faults import (
     Answer,
+    Crash,
     CutStream,
     Delay,
+    Duplicate,
     Effect,
+    EmptyList,
     FailStream,
     Hang,
     LagEvents,
@@ -50,6 +53,9 @@ _LINK: dict[str, tuple[Effect, frozenset[str], bool | None, float]] = {
     "api-429": (Answer(429, "TooManyRequests", retry_after_seconds=2), frozenset(), None, 0.5),
     "api-500": (Answer(500, "InternalError"), _WRITES, False, 0.5),
     "api-500-after-effect": (Answer(500, "InternalError", after_effect=True), _WRITES, False, 0.5),
+    "api-504-after-effect": (Answer(504, "Timeout", after_effect=True), _WRITES, False, 0.5),
+    "api-duplicates": (Duplicate(), _WRITES, False, 0.5),
+    "api-empty-lists": (EmptyList(), frozenset(), False, 0.5),
     "api-slow": (Delay(0.1, 5.0), frozenset(), False, 0.5),
     "api-older-reads": (StaleRead(5.0), frozenset(), False, 0.5),
     "watch-lags": (LagEvents(20.0), frozenset(), True, 1.0),
@@ -58,10 +64,18 @@ _LINK: dict[str, tuple[Effect, frozenset[str], bool | None, float]] = {
     "watch-silent": (SilenceStream(after_events=3), frozenset(), True, 0.5),
     "watch-repeats": (RepeatEvents(0.5), frozenset(), True, 1.0),
     "watch-goes-back": (ReplayOldEvents(0.5), frozenset(), True, 1.0),
+    "dies-before-a-call": (Crash("before"), frozenset(), False, 0.05),
+    "dies-after-a-write": (Crash("after"), _WRITES, False, 0.3),
 }
-LEDGER = ("ledger-cut", "ledger-answers-lost", "ledger-deaf")
+LEDGER = ("ledger-cut", "ledger-answers-lost", "ledger-deaf", "dies-before-a-statement", "dies-after-a-statement")
 PROCESS = ("kill", "stop", "clock-jump")
-SHARED = ("ledger-restart", "node-cordoned", "pod-deleted", "pool-resized")
+DEATHS = frozenset({"dies-before-a-call", "dies-after-a-write", "dies-before-a-statement", "dies-after-a-statement"})
+NODE = ("node-cordoned", "node-drained", "node-replaced", "node-renewed", "node-lost", "node-flaps")
+SHARED = (
+    *NODE,
+    *("ledger-restart", "ledger-failover", "ledger-restored", "api-server-older", "history-compacted"),
+    *("workers-unreachable", "pod-deleted", "pool-resized", "dataset-changed", "service-changed"),
+)
 KINDS = (*_LINK, *LEDGER, *PROCESS, *SHARED)
 
 

@@ -1,6 +1,6 @@
 """The API server: a request comes in, is understood, allowed, carried out and answered. No sockets."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -89,6 +89,10 @@ class ApiServer:
     def compact(self) -> None:
         """Forget all history, as etcd does every few minutes: old watches and pages get 410."""
         self.cluster.store.compact()
+
+    def snapshot(self) -> Callable[[], None]:
+        """A function that starts the server anew on the objects as they are now, as from a backup of etcd."""
+        return self.cluster.store.snapshot()
 
     async def close(self) -> None:
         """Let go of files and connections. Open watches are for their readers to close."""

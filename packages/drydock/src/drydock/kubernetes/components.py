@@ -1,5 +1,6 @@
 """The command lines of the real control plane's programs."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,6 +9,17 @@ from drydock.kubernetes.binaries import Binaries
 
 SERVICE_RANGE = "10.0.0.0/16"
 LOOPBACK = "127.0.0.1"
+_WRITES = ["create", "update", "patch", "delete", "deletecollection"]
+_AUDIT_POLICY = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived"],
+    "rules": [
+        {"level": "Request", "verbs": ["delete"]},
+        {"level": "Metadata", "verbs": _WRITES},
+        {"level": "None"},
+    ],
+}
 ISSUER = "https://kubernetes.default.svc.cluster.local"
 
 
@@ -22,6 +34,7 @@ class PlaneOptions:
     start_deadline_seconds: float = 90.0
     context: str = "drydock"  # the name in the kubeconfig
     address: str = LOOPBACK  # of the API server; nodes on machines of their own cannot reach loopback
+    audit: bool = False  # every write, with its body, as a line of JSON in the logs: audit.jsonl
 
     @property
     def reachable(self) -> bool:
@@ -128,6 +141,13 @@ def apiserver_command(
         "--kubelet-preferred-address-types=InternalIP,Hostname",
         "--profiling=false",
     ]
+
+
+def audit_flags(folder: Path, log: Path) -> list[str]:
+    """The API server's own record of all writes, once they are answered."""
+    policy = folder / "audit-policy.json"
+    policy.write_text(json.dumps(_AUDIT_POLICY))
+    return [f"--audit-policy-file={policy}", f"--audit-log-path={log}", "--audit-log-mode=blocking"]
 
 
 def _surroundings(options: PlaneOptions) -> list[str]:

@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import aiohttp
 
@@ -44,6 +45,15 @@ class _PortTaken(ControlPlaneFailed):
     """Somebody took a free port between our look and the program's bind."""
 
 
+class Programs(Protocol):
+    """The four programs, as they run."""
+
+    @property
+    def pids(self) -> dict[str, int]: ...
+
+    async def restart(self, name: str) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class ControlPlane:
     """A control plane that runs: where it is and how to reach it."""
@@ -54,7 +64,7 @@ class ControlPlane:
     authority: Path
     kubelet_server: KeyPair  # what a kubelet's log server shows; the API server checks it
     logs: Path
-    pids: dict[str, int]
+    programs: Programs
 
     @staticmethod
     @contextlib.asynccontextmanager
@@ -76,6 +86,15 @@ class ControlPlane:
         finally:
             if state_folder is None:
                 shutil.rmtree(folder, ignore_errors=True)
+
+    @property
+    def pids(self) -> dict[str, int]:
+        """Of its programs, by name."""
+        return self.programs.pids
+
+    async def restart(self, program: str) -> None:
+        """Kill the program of that name, and start it again."""
+        await self.programs.restart(program)
 
     def memory_bytes(self) -> int:
         """Resident memory of all its programs."""
@@ -105,6 +124,7 @@ class _Launch:
         self._tokens = folder / "pki" / "tokens.csv"
         self._token = _kept_token(self._tokens, entropy)
         self._processes: dict[str, Process] = {}
+        self._commands: dict[str, list[str]] = {}
         self._deadline = clock.monotonic() + options.start_deadline_seconds
 
     async def run(self) -> ControlPlane:
@@ -129,6 +149,8 @@ class _Launch:
         url = f"https://{options.address}:{ports.apiserver}"
         await self._spawn("etcd", components.etcd_command(binaries, ports, credentials, self._folder / "etcd"))
         apiserver = components.apiserver_command(binaries, ports, credentials, self._tokens, options)
+        if options.audit:
+            apiserver += components.audit_flags(self._folder, self._logs / "audit.jsonl")
         await self._spawn("kube-apiserver", apiserver)
         async with _session(credentials, self._token) as session:
             await self._await_answer(session, f"{url}/readyz", "kube-apiserver")
@@ -152,7 +174,7 @@ class _Launch:
             authority=authority,
             kubelet_server=self._credentials.kubelet_server,
             logs=self._logs,
-            pids={name: process.pid for name, process in self._processes.items()},
+            programs=self,
         )
 
     def _kubeconfig(self, name: str, url: str, client: KeyPair) -> Path:
@@ -168,8 +190,18 @@ class _Launch:
             await _end([etcd])
         self._processes.clear()
 
+    @property
+    def pids(self) -> dict[str, int]:
+        return {name: process.pid for name, process in self._processes.items()}
+
+    async def restart(self, name: str) -> None:
+        process = self._processes[name]
+        process.signal(signal.SIGKILL)
+        await process.wait()
+        await self._spawn(name, self._commands[name])
+
     async def _spawn(self, name: str, argv: list[str]) -> None:
-        log = self._logs / f"{name}.log"
+        log, self._commands[name] = self._logs / f"{name}.log", argv
         log.write_bytes(b"")
         command = Command(argv, log, cwd=self._folder, captured=False, env={"HOME": str(self._folder)})
         self._processes[name] = await self._supervisor.start(command, name)

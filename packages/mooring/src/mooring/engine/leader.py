@@ -40,8 +40,13 @@ class Candidate:
 
 def plan_leader(replicas: Iterable[Replica], silent_seconds: Mapping[str, float], dead_seconds: float) -> str:
     """The id of the replica that should act; empty when none is alive."""
-    alive = [r for r in replicas if r.left_at is None and silent_seconds.get(r.id, 0.0) < dead_seconds]
+    alive = find_alive(replicas, silent_seconds, dead_seconds)
     return min(alive, key=lambda replica: replica.epoch).id if alive else ""
+
+
+def find_alive(replicas: Iterable[Replica], silent_seconds: Mapping[str, float], dead_seconds: float) -> list[Replica]:
+    """Replicas that beat and did not leave."""
+    return [r for r in replicas if r.left_at is None and silent_seconds.get(r.id, 0.0) < dead_seconds]
 
 
 def find_dead(
@@ -82,6 +87,11 @@ class Leadership:
         self._asked_at: float | None = None  # when the heartbeat began that has no answer yet
         self._recorded_at = float("-inf")
         self._last_beats: dict[str, tuple[int, float]] = {}
+        self._listeners: list[Callable[[Iterable[str]], None]] = []
+
+    def on_look(self, listener: Callable[[Iterable[str]], None]) -> None:
+        """Call `listener` with the ids of the replicas that live, at every look at them."""
+        self._listeners.append(listener)
 
     @property
     def leading(self) -> bool:
@@ -183,6 +193,9 @@ class Leadership:
             if replica.beats != beats:
                 self._last_beats[replica.id] = (replica.beats, now)
         silent = {replica_id: now - seen for replica_id, (_, seen) in self._last_beats.items()}
+        alive = [replica.id for replica in find_alive(replicas, silent, self._timeouts.replica_dead)]
+        for listener in self._listeners:
+            listener(alive)
         leader = plan_leader(replicas, silent, self._timeouts.replica_dead)
         if leader == self.replica_id and not self._registered:
             leader = NO_LEADER

@@ -80,7 +80,7 @@ def test_the_best_worker_for_an_owner(filed, owner, changes, expected):
 def test_a_worker_that_changes_its_tenant_is_filed_once():
     workers = free((1, "acme"))
     workers.put(worker(0), 0, "")
-    assert workers.filed("uid-0") == ("", 0) and chosen(workers, "globex", **PER_OWNER) == (0, False)
+    assert workers.filed("uid-0") == ("", 0, 0) and chosen(workers, "globex", **PER_OWNER) == (0, False)
     workers.drop("uid-0")
     assert workers.uids == [] and chosen(workers, "globex", **PER_OWNER) is None
 
@@ -105,3 +105,41 @@ def test_idle_workers_are_those_that_anyone_may_have():
 )
 def test_wrong_specs_name_their_field(changes, fields):
     assert [problem.field for problem in check_spec(spec(**changes))] == fields
+
+
+def ranked(*filed):
+    """Workers by (load, rank), numbered in the order of becoming free."""
+    workers = FreeWorkers()
+    for number, (load, rank) in enumerate(filed):
+        workers.put(worker(number), load, rank=rank)
+    return workers
+
+
+@pytest.mark.parametrize(
+    ("filed", "expected"),
+    [
+        ([(0, 1), (0, 0), (0, 0)], 1),
+        ([(1, 0), (0, 2)], 1),
+        ([(0, 2), (0, 1), (0, 1), (0, 2)], 2),
+    ],
+    ids=[
+        "the own share first, and there the one that was free first",
+        "a less loaded worker of another share before the own share",
+        "of other shares the nearest, and there the one that was free last",
+    ],
+)
+def test_which_share_a_claim_is_served_from(filed, expected):
+    assert chosen(ranked(*filed), "acme") == (expected, False)
+
+
+def test_only_the_own_share_is_served_if_asked_so():
+    choice = ranked((0, 1), (1, 0)).choose_own()
+    assert choice is not None and choice.worker.name == "linux-1"
+    assert ranked((0, 1)).choose_own() is None
+
+
+def test_a_worker_whose_rank_changes_is_filed_once():
+    workers = ranked((0, 1))
+    workers.put(worker(0), 0, rank=0)
+    assert workers.count_idle(None) == 1
+    assert not workers.others_free

@@ -4,6 +4,7 @@ A budget's refusal is asked again, never bypassed; only at the deadline is what 
 """
 
 from dataclasses import dataclass, field
+from math import inf
 
 from drydock.actors.machinery.objects import (
     Key,
@@ -97,21 +98,14 @@ class Drain:
     async def run(self) -> DrainReport:
         """Taint, evict until nothing drainable is left, and force what is left at the deadline."""
         begin = self._clock.monotonic()
+        deadline = inf if self._policy.deadline_seconds is None else begin + self._policy.deadline_seconds
         await taint_node(self._client, self.report.node, DISRUPTED)
         await self._clock.sleep(self._policy.settle_seconds)
-        deadline = self._policy.deadline_seconds
         while pods := await self._drainable():
-            waited = self._clock.monotonic() - begin
-            if deadline is not None and waited >= deadline:
-                for pod in pods:
-                    await self._force(pod)
-            else:
-                for pod in pods:
-                    await self._evict(pod)
-            pause = self._policy.retry_seconds
-            if deadline is not None and waited < deadline:
-                pause = min(pause, deadline - waited)
-            await self._clock.sleep(pause)
+            left = deadline - self._clock.monotonic()
+            for pod in pods:
+                await (self._evict(pod) if left > 0 else self._force(pod))
+            await self._clock.sleep(min(self._policy.retry_seconds, left) if left > 0 else self._policy.retry_seconds)
         self.report.seconds = self._clock.monotonic() - begin
         return self.report
 

@@ -17,6 +17,7 @@ from drydock.api.kinds.kind import Object
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 HISTORY_CAPACITY = 10_000
+BUMPED_REVISIONS = 1_000_000
 DECODED_CAPACITY = 1_024  # states kept decoded: those that are written and watched right now
 
 
@@ -164,6 +165,16 @@ class Table:
         for wake in tuple(self.wakers):
             wake()
 
+    def replace(self, objects: dict[str, Stored], version: int) -> None:
+        """Hold these objects instead, without a history: every watch gets 410."""
+        self.objects = dict(objects)
+        self._keys = sorted(objects)
+        self.first_position = self.next_position + 1
+        self.history = []
+        self.oldest_version = self.last_version = version
+        for wake in tuple(self.wakers):
+            wake()
+
     def forget(self, count: int) -> None:
         """Drop the oldest changes."""
         if count:
@@ -229,6 +240,20 @@ class Store:
             table.oldest_version = self.version
             for wake in tuple(table.wakers):
                 wake()
+
+    def snapshot(self) -> Callable[[], None]:
+        """A function that brings back the objects as they are now.
+
+        As after `etcdutl snapshot restore --bump-revision --mark-compacted`: versions rise on, all history is gone.
+        """
+        saved = {table.key: dict(table.objects) for table in self._tables.values()}
+
+        def restore() -> None:
+            self.version += BUMPED_REVISIONS
+            for table in self._tables.values():
+                table.replace(saved.get(table.key, {}), self.version)
+
+        return restore
 
     def _stamp(self, key: str, new: Object) -> Stored:
         self.version += 1

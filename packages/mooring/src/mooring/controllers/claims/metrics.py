@@ -39,6 +39,11 @@ CLAIMS_REQUEUED = PoolCounter(
     "Claims that lost their worker and wait for another one, by cause.",
     ["pool", "cause"],
 )
+COLLISIONS = PoolCounter(
+    "mooring_claim_collisions_total",
+    "Slots that this replica chose for a claim and another replica had taken first.",
+    ["pool"],
+)
 
 
 class ClaimFigures:

@@ -1,6 +1,13 @@
-"""Serving those who wait: as soon as a slot is free, the head of the queue gets it. Woken, not polling."""
+"""Serving those who wait: as soon as a slot is free, the head of the queue gets it. Woken, not polling.
+
+Every replica serves every queue, each from its own share of the workers: otherwise all would bind the same slot.
+A slot that its replica leaves free for a moment is served by the others.
+"""
 
 import asyncio
+import contextlib
+from collections.abc import Callable
+from math import inf
 
 import structlog
 
@@ -23,7 +30,9 @@ log = structlog.get_logger()
 
 REFRESH_SECONDS = 5.0
 RETRY_SECONDS = 0.5
+HEAD_START_SECONDS = 0.2  # of the replica in whose share a slot became free
 _ANYONE = ""  # pools that do not separate owners
+Take = Callable[[str], Place | None]
 
 
 class ClaimQueue:
@@ -41,6 +50,7 @@ class ClaimQueue:
         self._clock = context.clock
         self._hungry: set[str] = set()  # pools in whose queue somebody may wait
         self._wake = asyncio.Event()
+        self._others_since: float | None = None  # when slots of others' shares were first seen free
         self._tasks: set[asyncio.Task[None]] = set()
         ready.on_free(self._on_free)
 
@@ -54,20 +64,38 @@ class ClaimQueue:
             while True:
                 with contained("claim-queues"):
                     await self._refresh()
-                deadline = self._clock.monotonic() + REFRESH_SECONDS
-                while (left := deadline - self._clock.monotonic()) > 0:
-                    await self._serve_all()
-                    try:
-                        async with asyncio.timeout(left):
-                            await self._wake.wait()
-                    except TimeoutError:
-                        break
-                    self._wake.clear()
+                await self._serve_for(REFRESH_SECONDS)
         finally:
             for stop in unlisten:
                 stop()
             for task in self._tasks:
                 task.cancel()
+
+    async def _serve_for(self, seconds: float) -> None:
+        deadline = self._clock.monotonic() + seconds
+        while (left := deadline - self._clock.monotonic()) > 0:
+            await self._serve_all(self._ready.take_own)
+            head_start = self._head_start()
+            if head_start <= 0:
+                self._others_since = None
+                await self._serve_all(self._take_any)
+                head_start = left
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(min(left, head_start)):
+                    await self._wake.wait()
+            self._wake.clear()
+
+    def _head_start(self) -> float:
+        """How much longer slots that became free are left to the replicas that have them in their shares."""
+        if not any(self._ready.others_free(pool_key) for pool_key in self._hungry):
+            self._others_since = None
+            return inf
+        now = self._clock.monotonic()
+        self._others_since = now if self._others_since is None else self._others_since
+        return self._others_since + HEAD_START_SECONDS - now
+
+    def _take_any(self, pool_key: str) -> Place | None:
+        return self._ready.take(pool_key, _ANYONE)
 
     async def _refresh(self) -> None:
         """Read the truth now and then: what others hold, who waits, whose wait is over."""
@@ -86,7 +114,7 @@ class ClaimQueue:
             self._attendance.forget()
             log.warning("queues cannot be read", error=error.message)
 
-    async def _serve_all(self) -> None:
+    async def _serve_all(self, take: Take) -> None:
         for pool_key in list(self._hungry):
             pool = self._fleet.pool(pool_key)
             if pool is None:
@@ -94,23 +122,23 @@ class ClaimQueue:
                 continue
             served = False
             with contained("claim-queues", pool=pool_key):
-                served = await self._try_serve(pool)
+                served = await self._try_serve(pool, take)
             if not served:
                 await self._clock.sleep(RETRY_SECONDS)  # the slot that was given back would wake us at once
 
-    async def _try_serve(self, pool: Pool) -> bool:
+    async def _try_serve(self, pool: Pool, take: Take) -> bool:
         try:
-            await self._serve(pool)
+            await self._serve(pool, take)
         except MooringError as error:
             log.warning("a queue could not be served", pool=pool.key, error=error.message)
             return False
         return True
 
-    async def _serve(self, pool: Pool) -> None:
+    async def _serve(self, pool: Pool, take: Take) -> None:
         if pool.spec.separates_owners or pool.spec.fairness is not None:
             await self._serve_owners(pool)
             return
-        while (place := self._ready.take(pool.key, _ANYONE)) is not None:
+        while (place := take(pool.key)) is not None:
             slot = self._handover.slot_of(pool, place)
             try:
                 outcome = await self._bind_next(pool, slot)

@@ -1,13 +1,15 @@
 """Who is free: an index in memory, so that a claim costs no search. The ledger has the last word on every slot.
 
-Least loaded first; among equals the one that has been free for longest.
+Least loaded first; among equals those of this replica's share, and the one that has been free for longest.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from mooring.controllers.claims.free_workers import NOBODY, FreeWorkers
+from mooring.controllers.claims.free_workers import NOBODY, Choice, FreeWorkers
+from mooring.controllers.claims.metrics import COLLISIONS
+from mooring.controllers.claims.shares import Shares
 from mooring.controllers.fleet import Fleet
 from mooring.engine.nodes.informer import NodeInformer
 from mooring.ledger.records import LiveClaims
@@ -33,8 +35,9 @@ class Place:
 class ReadyIndex:
     """Free slots of all pools. `take` sets one aside; `free` gives it back."""
 
-    def __init__(self, fleet: Fleet, nodes: NodeInformer, is_unfit: Callable[[Worker], bool]) -> None:
+    def __init__(self, fleet: Fleet, nodes: NodeInformer, is_unfit: Callable[[Worker], bool], shares: Shares) -> None:
         self._fleet = fleet
+        self._shares = shares
         self._nodes = nodes
         self._is_unfit = is_unfit  # unhealthy, or silent
         self._pools: dict[str, FreeWorkers] = defaultdict(FreeWorkers)
@@ -49,6 +52,10 @@ class ReadyIndex:
         definition = self._fleet.pool(pool_key)
         return self._pools[pool_key].count_idle(definition.spec if definition is not None else None)
 
+    def others_free(self, pool_key: str) -> bool:
+        """Whether a slot of another replica's share is free, in a pool that does not separate owners."""
+        return not self._separates_owners(pool_key) and self._pools[pool_key].others_free
+
     def held(self, pool_key: str) -> dict[str, int]:
         """How many slots of each worker are taken, by uid."""
         present = self._fleet.worker_pools.get(pool_key, {})
@@ -60,8 +67,15 @@ class ReadyIndex:
 
     def take(self, pool_key: str, owner: str) -> Place | None:
         """Set the best slot for an owner aside; None when no worker is free for it."""
+        return self._take(pool_key, owner, lambda pool, definition: pool.choose(owner, definition.spec))
+
+    def take_own(self, pool_key: str) -> Place | None:
+        """Set the best slot of this replica's share aside, in a pool that does not separate owners."""
+        return self._take(pool_key, NOBODY, lambda pool, _: pool.choose_own())
+
+    def _take(self, pool_key: str, owner: str, choose: Callable[[FreeWorkers, Pool], Choice | None]) -> Place | None:
         pool, definition = self._pools[pool_key], self._fleet.pool(pool_key)
-        while definition is not None and (choice := pool.choose(owner, definition.spec)) is not None:
+        while definition is not None and (choice := choose(pool, definition)) is not None:
             worker = choice.worker
             slot = self._free_slot(pool_key, worker)
             if slot is None or not self._usable(worker):
@@ -97,6 +111,7 @@ class ReadyIndex:
 
     def concede(self, place: Place) -> None:
         """Another replica has the slot, as far as we know: until `learn` reads the ledger again."""
+        COLLISIONS.labels(place.pool_key).inc()
         self.hold(place, _ANOTHERS)
 
     def concede_worker(self, place: Place) -> None:
@@ -118,9 +133,7 @@ class ReadyIndex:
         """One worker changed."""
         worker = self._fleet.worker(pool_key, uid)
         if worker is None:
-            self._pools[pool_key].drop(uid)
-            self._occupied.pop(uid, None)
-            self._owners.pop(uid, None)
+            self._drop(pool_key, uid)
             return
         if worker.stamp is None and uid in self._occupied:
             # It was released, here or elsewhere. Slots in flight here stay; the ledger decides the rest.
@@ -135,11 +148,15 @@ class ReadyIndex:
         pool = self._pools[pool_key]
         present = self._fleet.worker_pools.get(pool_key, {})
         for uid in [uid for uid in pool.uids if uid not in present]:
-            pool.drop(uid)
-            self._occupied.pop(uid, None)
-            self._owners.pop(uid, None)
+            self._drop(pool_key, uid)
         for worker in sorted(present.values(), key=lambda worker: worker.ready_since or worker.created_at):
             self._file(pool_key, worker)
+
+    def share_with(self, replicas: Iterable[str]) -> None:
+        """These replicas serve claims now."""
+        if self._shares.change(replicas):
+            for pool_key in self._fleet.worker_pools:
+                self.refresh(pool_key)
 
     def ask(self) -> None:
         """The ledger is about to be read: what changes hands from now on is newer than what comes back."""
@@ -185,10 +202,17 @@ class ReadyIndex:
             pool.drop(worker.uid)
             return
         before = pool.filed(worker.uid)
-        pool.put(worker, load, self._tenant(pool_key, worker))
+        pool.put(worker, load, self._tenant(pool_key, worker), self._shares.rank(worker.uid))
         if before is None or (before != pool.filed(worker.uid) and self._separates_owners(pool_key)):
             for listener in self._listeners:
                 listener(pool_key)
+
+    def _drop(self, pool_key: str, uid: str) -> None:
+        """The worker is gone."""
+        self._pools[pool_key].drop(uid)
+        self._occupied.pop(uid, None)
+        self._owners.pop(uid, None)
+        self._shares.forget(uid)
 
     def _free_slot(self, pool_key: str, worker: Worker) -> int | None:
         definition = self._fleet.pool(pool_key)

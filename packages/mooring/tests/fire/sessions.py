@@ -1,0 +1,106 @@
+"""Programs that hold workers of a pool under fire, and write down what they asked and were told."""
+
+import asyncio
+import random
+import time
+from typing import Any
+
+import aiohttp
+
+from packages.mooring.tests.fire.parts import NAMESPACE, POOL, Parts
+from packages.testing.judge import History
+
+TTL_SECONDS, WAIT_SECONDS = 300, 20
+GIVEN_UP_AFTER_SECONDS = 120.0
+_AGAIN_SECONDS = 0.3
+_ANSWER_SECONDS = WAIT_SECONDS + 10.0
+_OVER = frozenset({"released", "expired", "failed", "lost"})
+_ENDED = frozenset({"wait_timed_out", "no_idle_worker", "abandoned"})
+
+
+class Sessions:
+    """So many new sessions a second, whether others have ended or not."""
+
+    def __init__(self, parts: Parts, history: History, began: float) -> None:
+        self._parts = parts
+        self._history = history
+        self._began = began
+        self._chance = random.Random(16)
+        self._running: set[asyncio.Task[None]] = set()
+        self.begun = 0
+        self.failed = 0
+        self.waits: list[float] = []
+
+    async def run(self, rate: float, seconds: float) -> None:
+        """Until the time is over and all sessions have ended."""
+        until, due = time.monotonic() + seconds, time.monotonic()
+        while due < until:
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+            task = asyncio.create_task(self._session(self.begun))
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
+            self.begun += 1
+            due += 1 / rate
+        await asyncio.gather(*self._running)
+
+    def _note(self, event: str, **fields: Any) -> None:
+        self._history.note(time.monotonic() - self._began, event, **fields)
+
+    async def _session(self, number: int) -> None:
+        claim = await self._claim(f"s{number}")
+        if claim is None:
+            self.failed += 1
+            return
+        about = {"claim": claim["id"], "pod": claim["worker"]["uid"]}
+        for _ in range(self._chance.randrange(1, 4)):
+            await asyncio.sleep(self._chance.uniform(0.2, 1.0))
+            status, _ = await self._ask("POST", f"/v1/claims/{claim['id']}/heartbeat", {"epoch": claim["epoch"]})
+            if status in (404, 409):
+                self._note("lost", **about)
+                return
+            if status == 200:
+                self._note("beat", claim=claim["id"], ttl=TTL_SECONDS)
+        self._note("gives-back", **about)
+        while (await self._ask("DELETE", f"/v1/claims/{claim['id']}?epoch={claim['epoch']}", None))[0] not in (
+            *(200, 404, 409),
+        ):
+            await asyncio.sleep(_AGAIN_SECONDS)
+
+    async def _claim(self, key: str) -> dict[str, Any] | None:
+        """The same key at any replica until there is an answer; None after two minutes."""
+        began, attempt = time.monotonic(), 0
+        while time.monotonic() - began < GIVEN_UP_AFTER_SECONDS:
+            wish = {"owner": "fire", "ttlSeconds": TTL_SECONDS, "wait": WAIT_SECONDS}
+            asked_at, name = time.monotonic() - self._began, f"{key}-{attempt}"
+            self._note("ask", op="claim", key=name, wait=WAIT_SECONDS)
+            about = {"op": "claim", "key": name, "asked_at": asked_at, "wait": WAIT_SECONDS}
+            status, answer = await self._ask(
+                "POST", f"/v1/pools/{NAMESPACE}/{POOL}/claims", {**wish, "idempotencyKey": name}
+            )
+            if status == 201 and answer["state"] == "running":
+                told = {"claim": answer["id"], "epoch": answer["epoch"], "pod": answer["worker"]["uid"]}
+                self._note("told", **about, **told)
+                self.waits.append(time.monotonic() - began)
+                return answer
+            if answer.get("code"):
+                self._note("told", **about, code=answer["code"])
+            if (
+                status == 409
+                or answer.get("code") in _ENDED
+                or answer.get("state") in ("released", "expired", "failed")
+            ):
+                attempt += 1  # that wish has ended: a new one
+            await asyncio.sleep(_AGAIN_SECONDS)
+        return None
+
+    async def _ask(self, method: str, path: str, body: dict[str, Any] | None) -> tuple[int, dict[str, Any]]:
+        """The status and the answer of any replica; 0 when there was none."""
+        replica = self._chance.choice(self._parts.replicas)
+        timeout = aiohttp.ClientTimeout(total=_ANSWER_SECONDS, sock_connect=2.0)
+        try:
+            async with self._parts.session.request(
+                method, f"{replica.url}{path}", json=body, headers=self._parts.headers, timeout=timeout
+            ) as answer:
+                return answer.status, await answer.json()
+        except (aiohttp.ClientError, TimeoutError, OSError):
+            return 0, {}

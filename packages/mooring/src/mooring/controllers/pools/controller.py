@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from mooring.controllers.pools.adoption import PodAdoption
+from mooring.controllers.pools.commands import PoolCommands
 from mooring.controllers.pools.creation import WorkerCreation
 from mooring.controllers.pools.health import HealthChecks
 from mooring.controllers.pools.history import HistoryRecorder
@@ -46,6 +47,7 @@ class PoolController(Controller[PoolInformer, Pool, PoolSnapshot, PoolPlan]):
         self._history = HistoryRecorder(context, informer)
         self._idle_workers = given.idle_workers
         self.adoption = PodAdoption(context, informer, given.home)
+        self.commands = PoolCommands(context)
         creation = WorkerCreation(context, given.home)
         snapshots = PoolSnapshots(
             context, informer, health, self.quarantines, creation, given.protection_ends, given.silence

@@ -54,7 +54,7 @@ class FleetPage:
         page.evaluate("window.openedOnce = true")
 
     def counts(self, pool: str) -> dict[str, int]:
-        """The numbers on a pool's card; empty when there is no such card."""
+        """The numbers in a pool's row; empty when there is no such row."""
         return dict(self._page.evaluate(_READ_COUNTS, pool))
 
     def note(self, node: str) -> str:
@@ -72,7 +72,7 @@ class FleetPage:
 
     def hover(self, worker: dict[str, Any]) -> str:
         """Point at a worker's cell; answers what is shown beside it."""
-        tile = self._page.locator(f"#tile-{worker['node']} svg")
+        tile = self._page.locator(f"#tile-{worker['node']} .cells")
         for index in range(int(self._page.locator(f"#tile-{worker['node']}").get_attribute("data-cells") or 0)):
             tile.hover(position={"x": index % COLUMNS * CELL + 7, "y": index // COLUMNS * CELL + 7})
             self._page.locator("#tooltip").wait_for(state="visible")
@@ -83,9 +83,9 @@ class FleetPage:
 
 
 _READ_COUNTS = """pool => {
-  for (const card of document.querySelectorAll("#pools .card"))
-    if (card.querySelector("h2 a").textContent === pool)
-      return [...card.querySelectorAll("dl.counts > div")].map(
+  for (const row of document.querySelectorAll("#pools .pool"))
+    if (row.dataset.pool === pool)
+      return [...row.querySelectorAll("dl.counts > div")].map(
         pair => [pair.querySelector("dt").textContent.trim(), Number(pair.querySelector("dd").textContent)]);
   return [];
 }"""

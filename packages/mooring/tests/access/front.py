@@ -167,6 +167,7 @@ async def open_front(
         mooring.warmups.commands,
         mooring.submissions.commands,
         mooring.services.commands,
+        mooring.pools.commands,
     )
     parts = ApiParts(mooring.queries, commands, mooring, hub, access, Limits(limits, replica.clock), replica.clock)
     running = [asyncio.create_task(hub.run()), asyncio.create_task(live.run())]

@@ -6,6 +6,7 @@ reader gets, unless the row says otherwise.
 No token, an empty, a wrong and an expired one get 401 everywhere but on open routes.
 """
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +53,10 @@ ORDER = {"key": "table", "namespace": "runners", "program": "run", "batches": [{
 MANIFEST = "metadata: {name: finder, namespace: runners}\nspec: {image: busybox, port: 80}"
 SERVICE = {"image": "busybox", "port": 80}
 WHY = {"reason": "the table"}
+TEMPLATE = {"spec": {"containers": [{"name": "w", "image": "busybox"}]}}
+POOL = {"warm": 1, "max": 4, "template": TEMPLATE}
+POOL_MANIFEST = "metadata: {name: paged, namespace: runners}\nspec: " + json.dumps(POOL)
+WORK = "metadata: {namespace: runners}\nspec: {key: paged, program: run, batches: [{args: ['1']}]}"
 
 TABLE: dict[tuple[str, str], Row] = {
     (GET, "/healthz"): Row("/healthz", 200, 200, open=True),
@@ -159,6 +164,47 @@ TABLE: dict[tuple[str, str], Row] = {
     (GET, "/doctor.csv"): Row("/doctor.csv", NO, NO),
     (GET, "/explain/{namespace:str}/{name:str}"): Row("/explain/runners/vault-0", NO, NO),
     (GET, "/workers/{namespace:str}/{name:str}"): Row("/workers/runners/vault-0", NO, 200),
+    (GET, "/pools/{namespace:str}/{name:str}"): Row("/pools/runners/vault", NO, 200),
+    (PUT, "/v1/pools/{namespace:str}/{name:str}"): Row("/v1/pools/runners/vault?dryRun=true", NO, NO, body=POOL),
+    (GET, "/pools/new"): Row("/pools/new", 200, 200),
+    (GET, "/pools/{namespace:str}/{name:str}/edit"): Row("/pools/runners/vault/edit", NO, NO),
+    (POST, "/actions/pools/check"): Row("/actions/pools/check", NO, NO, body={"manifest": POOL_MANIFEST}),
+    (POST, "/actions/pools/apply"): Row("/actions/pools/apply", NO, NO, body={"manifest": POOL_MANIFEST}),
+    (GET, "/actions/pools/{namespace:str}/{name:str}/scale"): Row("/actions/pools/runners/vault/scale", NO, NO),
+    (POST, "/actions/pools/{namespace:str}/{name:str}/scale"): Row(
+        "/actions/pools/runners/nobody/scale", NO, NO, (404,), body={"warm": 1}
+    ),
+    (GET, "/actions/pools/{namespace:str}/{name:str}/claim"): Row(
+        "/actions/pools/runners/vault/claim", NO, NO, other=200
+    ),
+    (POST, "/actions/pools/{namespace:str}/{name:str}/claim"): Row(
+        "/actions/pools/runners/nobody/claim", NO, NO, (404,), body={}, other=404
+    ),
+    (GET, "/submissions/new"): Row("/submissions/new", 200, 200),
+    (POST, "/actions/submissions/check"): Row("/actions/submissions/check", NO, NO, body={"manifest": WORK}),
+    (POST, "/actions/submissions/apply"): Row("/actions/submissions/apply", NO, NO, body={"manifest": WORK}),
+    (GET, "/find.json"): Row("/find.json?q=v", 200, 200),
+    (GET, "/logs/{namespace:str}/{name:str}"): Row("/logs/runners/vault-0", NO, NO),
+    (GET, "/claims/{claim_id:str}"): Row("/claims/{claim}", 404, 200),
+    (GET, "/warmups/{namespace:str}/{name:str}"): Row("/warmups/runners/dataset-core", NO, 200, other=NO),
+    (GET, "/submissions/{namespace:str}/{name:str}"): Row("/submissions/runners/job-core", NO, 200, other=NO),
+    (GET, "/services/{namespace:str}/{name:str}"): Row("/services/runners/finder", NO, 200, other=NO),
+    (GET, "/actions/claims/{claim_id:str}/release"): Row("/actions/claims/{claim}/release", 404, NO, holder=200),
+    (GET, "/actions/workers/{namespace:str}/{name:str}/retire"): Row("/actions/workers/runners/vault-0/retire", NO, NO),
+    (GET, "/actions/invariants/{rule:str}/pause"): Row("/actions/invariants/adopted/pause", NO, NO),
+    (GET, "/actions/invariants/{rule:str}/resume"): Row("/actions/invariants/adopted/resume", NO, NO),
+    (GET, "/actions/warmups/{namespace:str}/{name:str}/rewarm"): Row(
+        "/actions/warmups/runners/dataset-core/rewarm", NO, NO
+    ),
+    (GET, "/actions/warmups/{namespace:str}/{name:str}/close-circuit"): Row(
+        "/actions/warmups/runners/dataset-core/close-circuit", NO, NO
+    ),
+    (GET, "/actions/submissions/{namespace:str}/{name:str}/cancel"): Row(
+        "/actions/submissions/runners/job-core/cancel", NO, NO
+    ),
+    (GET, "/actions/services/{namespace:str}/{name:str}/delete"): Row(
+        "/actions/services/runners/finder/delete", NO, NO
+    ),
     (GET, "/nodes/{name:str}"): Row("/nodes/{node}", 404, 200),
     (GET, "/warmups"): Row("/warmups", 200, 200),
     (GET, "/warmups.json"): Row("/warmups.json", 200, 200),

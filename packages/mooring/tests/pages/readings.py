@@ -7,6 +7,7 @@ import msgspec
 
 from mooring.model.pool import Pool, PoolSpec, PoolStatus
 from mooring.model.why import Why
+from mooring.planning.explanations.pool_verdicts import compute_verdict
 from mooring.planning.explanations.pools import PoolView, explain_pool
 from mooring.queries.fleet import NodeReading, PoolReading, WorkerReading
 from mooring.queries.sight import Sight
@@ -57,12 +58,30 @@ def node(name: str = "work-01", **changes: Any) -> NodeReading:
 def pool(name: str = "linux", **status: Any) -> PoolReading:
     of = Pool("runners", name, "pool-uid", 1, PoolSpec(warm=8, max=20), PoolStatus(**status), created_at=NOON)
     return PoolReading(
-        "runners", name, of.spec, of.status, generation=1, terminating=False, why=explain_pool(PoolView(of))
+        "runners",
+        name,
+        of.spec,
+        of.status,
+        generation=1,
+        terminating=False,
+        why=explain_pool(PoolView(of)),
+        verdict=compute_verdict(of, (), NOON),
     )
+
+
+class EmptyFleet:
+    """A fleet without pools, whose invariants nobody may read."""
+
+    sees_invariants = False
+
+    def pools(self) -> list[PoolReading]:
+        return []
 
 
 class AnyReadings:
     """For views that read nothing: the same, whatever a reader may see."""
+
+    fleet = EmptyFleet()
 
     def within(self, _: Sight) -> "AnyReadings":
         return self

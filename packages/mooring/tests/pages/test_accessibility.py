@@ -29,6 +29,12 @@ PAGES = [
     "/docs",
     "/docs/harbour/tides",
     "/login",
+    "/pools/runners/linux",
+    "/pools/runners/linux?tab=yaml",
+    "/pools/new",
+    "/warmups/search/harbour-log",
+    "/services/harbour/tides",
+    "/actions/pools/runners/linux/scale",
     *LOOKED_AT,
 ]
 
@@ -70,7 +76,7 @@ def test_headings_go_down_one_step_at_a_time(browser: Browser, up: Up, path: str
 def test_a_node_s_workers_can_be_walked_with_the_keys_alone(page: Page, up: Up):
     node = next(item for item in up.get("/v1/nodes")["items"] if sum(item["workers"].values()) > 1)["name"]
     there = [worker["name"] for worker in up.get(f"/v1/workers?node={node}")["items"]]
-    picture = page.locator(f"#tile-{node} svg")
+    picture = page.locator(f"#tile-{node} .cells")
     picture.focus()
     tooltip = page.locator("#tooltip")
     tooltip.wait_for(state="visible")
@@ -91,7 +97,7 @@ def test_the_first_thing_tab_reaches_skips_the_navigation(page: Page):
 
 
 def test_every_box_tells_its_node_and_counts(page: Page, up: Up):
-    labels = page.eval_on_selector_all(".tile svg", "all => all.map(svg => svg.getAttribute('aria-label'))")
+    labels = page.eval_on_selector_all(".tile .cells", "all => all.map(svg => svg.getAttribute('aria-label'))")
     nodes = up.get("/v1/nodes")["items"]
     assert len(labels) == len(nodes)
     assert {label.split(",")[0] for label in labels} == {node["name"] for node in nodes}

@@ -5,10 +5,13 @@ from importlib.resources import files
 
 import pytest
 
-CSS = (files("mooring.dashboard") / "static" / "mooring.css").read_text()
+STATIC = files("mooring.dashboard") / "static"
+CSS = (STATIC / "mooring.css").read_text()
+PARTS = (STATIC / "parts.css").read_text()
 STATES = ("idle", "busy", "starting", "draining", "lost", "ok", "warn", "bad")
 TEXTS = ("text", "quiet", "accent", "ok", "warn", "bad")
-GROUNDS = ("ground", "raised")
+GROUNDS = ("ground", "raised", "sunken")
+SOFT = ("ok", "warn", "bad", "accent")
 
 
 def palette(selector: str) -> dict[str, str]:
@@ -39,7 +42,7 @@ def test_the_measure_itself():
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 @pytest.mark.parametrize("state", STATES)
 def test_a_state_stands_out_from_where_it_is_drawn(theme: dict[str, str], state: str):
-    assert contrast(theme[state], theme["ground"]) >= 3.0
+    assert contrast(theme[state], theme["raised"]) >= 3.0
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
@@ -49,10 +52,22 @@ def test_text_can_be_read(theme: dict[str, str], text: str, ground: str):
     assert contrast(theme[text], theme[ground]) >= 4.5
 
 
-@pytest.mark.parametrize("box", [".tile {", ".card {"])
-def test_cells_are_drawn_on_the_ground(box: str):
-    start = CSS.index(f"\n{box}")
-    assert "background: var(--ground)" in CSS[start : CSS.index("}", start)]
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("text", SOFT)
+def test_text_on_its_own_soft_ground_can_be_read(theme: dict[str, str], text: str):
+    assert contrast(theme[text], theme[f"{text}-soft"]) >= 4.5
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("number", range(8))
+def test_the_colours_of_pools_and_owners_stand_out(theme: dict[str, str], number: int):
+    assert contrast(theme[f"p{number}"], theme["raised"]) >= 3.0
+
+
+@pytest.mark.parametrize("box", [".tile {", ".card {", ".pools {"])
+def test_cells_are_drawn_on_raised_ground(box: str):
+    start = PARTS.index(f"\n{box}")
+    assert "background: var(--raised)" in PARTS[start : PARTS.index("}", start)]
 
 
 def test_dark_is_the_same_whether_the_system_or_the_person_asks_for_it():

@@ -9,7 +9,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from mooring.dashboard.diagnosis_pages import DoctorPage
-from mooring.dashboard.views import FleetPage, Selection, render
+from mooring.dashboard.fleet_views import FleetPage
+from mooring.dashboard.views import Selection, render
 from mooring.model.doctor_report import Check, CheckStatus, DoctorReport
 from mooring.model.explanation import Explanation, Finding, PodEvent
 from mooring.model.preflight import Group, NodeVerdict, Preflight
@@ -67,7 +68,7 @@ def test_a_status_is_told_by_sign_and_word_not_by_colour_alone():
 
 @pytest.mark.parametrize(("code", "linked"), [("unschedulable", True), ("running", False)])
 def test_a_worker_that_waits_for_a_node_links_to_its_explanation(code: str, linked: bool):
-    page = FleetPage([], [worker(why=Why(code, "because"))], 1, {})
+    page = FleetPage([], [], [worker(why=Why(code, "because"))], 1, {}, {})
     html = render("_workers.html", page=page, selection=Selection())
     assert ('href="/explain/runners/linux-0"' in html) is linked
 

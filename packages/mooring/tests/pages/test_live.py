@@ -10,7 +10,7 @@ import pytest
 
 from hawser.clock import LoopClock
 from mooring.dashboard import live
-from mooring.dashboard.live import LiveViews
+from mooring.dashboard.live import LiveViews, View
 from mooring.dashboard.views import Selection
 from mooring.model.errors import InvalidInput, Unavailable
 from mooring.queries.events import CLIENT_QUEUE, COALESCE_SECONDS, HEARTBEAT_SECONDS, RING, EventHub
@@ -27,7 +27,7 @@ class Screen:
         self.shows: Shown = {"box": "one"}
         self.failure: Exception | None = None
 
-    async def render(self, _: Any, __: Selection) -> Shown:
+    async def render(self, _: Any, __: Selection, ___: Any) -> Shown:
         if self.failure is not None:
             raise self.failure
         return dict(self.shows)
@@ -53,7 +53,9 @@ async def hear(tab: AsyncIterator[bytes], within: float = 2 * COALESCE_SECONDS) 
     async with asyncio.timeout(within):
         message = (await anext(tab)).decode()
     event, data = message.strip().split("\n")
-    return event.removeprefix("event: "), json.loads(data.removeprefix("data: "))
+    shown = json.loads(data.removeprefix("data: "))
+    shown.pop("strip", None)  # every page has it
+    return event.removeprefix("event: "), shown
 
 
 async def hear_change(tab: AsyncIterator[bytes]) -> tuple[str, Shown]:
@@ -66,7 +68,7 @@ async def hear_change(tab: AsyncIterator[bytes]) -> tuple[str, Shown]:
 async def test_a_tab_gets_everything_first_and_then_what_changed(monkeypatch: pytest.MonkeyPatch):
     async with live_views(monkeypatch) as (hub, views, screen):
         screen.shows = {"box": "one", "other": "same"}
-        tab = views.watch("screen", Selection(), EVERYTHING, always)
+        tab = views.watch(View("screen", Selection(), EVERYTHING), always)
         assert await hear(tab) == ("fragments", {"box": "one", "other": "same"})
         screen.shows = {"box": "two", "other": "same"}
         hub.publish("worker", "a")
@@ -75,7 +77,7 @@ async def test_a_tab_gets_everything_first_and_then_what_changed(monkeypatch: py
 
 async def test_boxes_that_come_or_go_make_the_tab_take_everything_anew(monkeypatch: pytest.MonkeyPatch):
     async with live_views(monkeypatch) as (hub, views, screen):
-        tab = views.watch("screen", Selection(), EVERYTHING, always)
+        tab = views.watch(View("screen", Selection(), EVERYTHING), always)
         await hear(tab)
         screen.shows = {"box": "one", "new": "box"}
         hub.publish("node", "new")
@@ -84,7 +86,7 @@ async def test_boxes_that_come_or_go_make_the_tab_take_everything_anew(monkeypat
 
 async def test_a_change_that_does_not_concern_a_page_still_shows_that_the_stream_lives(monkeypatch: pytest.MonkeyPatch):
     async with live_views(monkeypatch) as (hub, views, _):
-        tab = views.watch("screen", Selection(), EVERYTHING, always)
+        tab = views.watch(View("screen", Selection(), EVERYTHING), always)
         await hear(tab)
         for _ in range(30):
             hub.publish("worker", "elsewhere")
@@ -93,7 +95,7 @@ async def test_a_change_that_does_not_concern_a_page_still_shows_that_the_stream
 
 async def test_silence_is_filled_with_beats(monkeypatch: pytest.MonkeyPatch):
     async with live_views(monkeypatch) as (_, views, _):
-        tab = views.watch("screen", Selection(), EVERYTHING, always)
+        tab = views.watch(View("screen", Selection(), EVERYTHING), always)
         await hear(tab)
         assert await hear(tab, within=HEARTBEAT_SECONDS + 1) == ("beat", {})
 
@@ -103,7 +105,7 @@ async def test_a_view_that_cannot_be_drawn_harms_nobody_and_comes_back(
     failure: Exception, monkeypatch: pytest.MonkeyPatch
 ):
     async with live_views(monkeypatch) as (hub, views, screen):
-        tab = views.watch("screen", Selection(), EVERYTHING, always)
+        tab = views.watch(View("screen", Selection(), EVERYTHING), always)
         await hear(tab)
         screen.failure = failure
         hub.publish("worker", "a")
@@ -115,7 +117,7 @@ async def test_a_view_that_cannot_be_drawn_harms_nobody_and_comes_back(
 
 async def test_a_tab_that_does_not_read_is_told_to_take_everything_anew(monkeypatch: pytest.MonkeyPatch):
     async with live_views(monkeypatch) as (hub, views, screen):
-        tab = views.watch("screen", Selection(), EVERYTHING, always)
+        tab = views.watch(View("screen", Selection(), EVERYTHING), always)
         await hear(tab)
         for number in range(live.TAB_QUEUE + 1):
             screen.shows = {"box": f"number {number}"}
@@ -127,7 +129,7 @@ async def test_a_tab_that_does_not_read_is_told_to_take_everything_anew(monkeypa
 async def test_a_page_without_live_view_is_refused_before_the_stream_begins(monkeypatch: pytest.MonkeyPatch):
     async with live_views(monkeypatch) as (_, views, _):
         with pytest.raises(InvalidInput):
-            views.watch("nope", Selection(), EVERYTHING, always)
+            views.watch(View("nope", Selection(), EVERYTHING), always)
 
 
 async def test_what_happens_while_the_missed_is_told_is_not_missed(monkeypatch: pytest.MonkeyPatch):

@@ -9,9 +9,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from hawser.resources import NODES, PODS
-from mooring.dashboard.inspection_views import HISTORY_SECONDS
-from mooring.dashboard.live import RENDERERS, LiveViews
+from mooring.dashboard.inspection_views import HISTORY_SECONDS, worker_values
+from mooring.dashboard.live import RENDERERS, LiveViews, View
 from mooring.dashboard.navigation import LIVE
+from mooring.dashboard.reader import NOBODY
 from mooring.dashboard.views import Selection, render
 from mooring.incidents.replica import Replica
 from mooring.ledger.faults import Fault
@@ -51,7 +52,7 @@ async def opened(world: Harbour, replica: Replica, page: str, subject: str) -> A
     hub = EventHub(world.clock)
     replica.mooring.subscribe(hub.publish)
     views = LiveViews(hub, replica.mooring.queries)
-    tab = Tab(views.watch(page, Selection(subject=subject), EVERYTHING, always))
+    tab = Tab(views.watch(View(page, Selection(subject=subject), EVERYTHING), always))
     running = [asyncio.create_task(work) for work in (hub.run(), views.run(), tab.read())]
     try:
         await tab.until("standing", bool, 2)
@@ -113,10 +114,10 @@ async def test_a_worker_that_goes_says_so_and_one_that_comes_under_its_name_is_s
             await world.change({"warm": 0, "max": 0})
             await world.client.delete(PODS, pod.metadata.name, NAMESPACE)
             await tab.until("standing", lambda html: f"no worker {NAMESPACE}/{pod.metadata.name} any more" in html, 60)
-            assert all("hidden" in html for part, html in tab.shown.items() if part != "standing")
+            assert all("hidden" in html for part, html in tab.shown.items() if part not in ("standing", "strip"))
             await world.change({"warm": 1, "max": 1})
             await tab.until("standing", lambda html: "idle" in html, 60)
-            assert "hidden" not in tab.shown["timeline"] and "made" in tab.shown["timeline"]
+            assert "data-part hidden" not in tab.shown["timeline"] and "made" in tab.shown["timeline"]
     assert not [line for line in logged if "live view" in line["event"]]
 
 
@@ -145,7 +146,7 @@ async def test_a_node_that_goes_says_so():
         async with fleet() as (world, replica, pod), opened(world, replica, "node", pod.spec.node_name) as tab:
             await world.client.delete(NODES, pod.spec.node_name)
             await tab.until("standing", lambda html: f"no node {pod.spec.node_name} any more" in html, 30)
-            assert all("hidden" in html for part, html in tab.shown.items() if part != "standing")
+            assert all("hidden" in html for part, html in tab.shown.items() if part not in ("standing", "strip"))
     assert not [line for line in logged if "live view" in line["event"]]
 
 
@@ -189,11 +190,13 @@ async def test_the_page_is_made_of_what_the_stream_sends(page: str):
     async with fleet() as (world, replica, pod):
         subject = pod.spec.node_name if page == "node" else f"{NAMESPACE}/{pod.metadata.name}"
         readings = replica.mooring.queries
-        fragments = await RENDERERS[page](readings, Selection(subject=subject))
+        fragments = await RENDERERS[page](readings, Selection(subject=subject), NOBODY)
         if page == "node":
             values = {"look": await readings.inspection.node(subject)}
         else:
-            values = {"detail": await read_worker(readings.inspection, *subject.split("/"))}
-        whole = render(f"{page}.html", now=world.clock.now(), subject=subject, here=page, **values)
+            detail = await read_worker(readings.inspection, *subject.split("/"))
+            assert detail is not None
+            values = worker_values(detail, world.clock.now(), NOBODY.may)
+        whole = render(f"{page}.html", **{"now": world.clock.now(), "subject": subject, "here": page, **values})
         assert all(html.strip() in whole for html in fragments.values())
         assert whole.count("data-part") == len(fragments)

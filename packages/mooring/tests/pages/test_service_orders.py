@@ -65,8 +65,10 @@ def test_a_service_is_checked_created_updated_and_deleted_on_the_page(browser: B
         preflight.get_by_role("button", name="Update").click()
         expect(card).to_contain_text("2 of 2 ready", timeout=60_000)
 
-        card.get_by_label("Reason").fill("not needed")
-        card.get_by_role("button", name="Delete").click()
+        card.get_by_role("link", name="Delete").click()
+        expect(page.locator("#dialog")).to_contain_text("is deleted with its Deployment")
+        page.locator("#dialog").get_by_label("Reason").fill("not needed")
+        page.locator("#dialog").get_by_role("button", name="Delete").click()
         expect(card).to_have_count(0, timeout=20_000)
     until(lambda: not up.objects("deployments,services,pods", "-n", namespace), 60, "everything it owned is gone")
     with up.http() as api:

@@ -35,7 +35,7 @@ def test_the_split_of_the_pools_is_told_before_apply_and_its_fix_leads_to_the_en
         expect(card(page, key)).to_contain_text("✕ Failed", timeout=20_000)
         expect(card(page, key)).to_contain_text("0 of 12 nodes fit")
         expect(card(page, key)).to_contain_text("10 node(s) had untolerated taint(s) {workload: blast}")
-        fix = card(page, key).locator("pre").first.inner_text()
+        fix = card(page, key).locator(".fix code").inner_text()
         assert up.objects("deployments", "-n", namespace) == []
 
         page.goto(f"{up.url}/docs/{key}")

@@ -5,10 +5,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from markupsafe import Markup
 
+from mooring.dashboard.fleet_views import FleetPage, PoolRow
 from mooring.dashboard.links import linked
 from mooring.dashboard.service_views import DocsPage, ServicesPage
-from mooring.dashboard.views import ClaimsPage, FleetPage, Selection, render
+from mooring.dashboard.tiles import plan_palette
+from mooring.dashboard.views import ClaimsPage, Selection, render
 from mooring.model.claim import ClaimState
 from mooring.model.evidence import Failure
 from mooring.model.health import Check, WorkerHealth
@@ -30,7 +33,9 @@ ESCAPED = "&lt;script&gt;"
 
 
 def fleet(**parts: Any) -> FleetPage:
-    return FleetPage(**{"pools": [], "workers": [], "total": 0, "tiles": {}, **parts})
+    rows = [PoolRow(one, Markup(), Markup()) for one in parts.pop("pools", [])]
+    keys = [f"{row.pool.namespace}/{row.pool.name}" for row in rows]
+    return FleetPage(**{"rows": rows, "pools": keys, "workers": [], "total": 0, "tiles": {}, "palette": {}, **parts})
 
 
 def piece(template: str, **values: Any) -> str:
@@ -80,14 +85,19 @@ def test_what_somebody_searched_for_is_shown_as_text():
     assert "<script>" not in html
 
 
+def test_the_legend_names_the_colours_and_puts_the_rest_together():
+    palette = plan_palette([worker(f"w-{n}", owner=f"team-{n}") for n in range(9)], "owner")
+    html = render("fleet.html", page=fleet(palette=palette), selection=Selection(colour="owner"), here="fleet")
+    assert "team-6" in html and "others" in html and "team-8" not in html
+
+
 @pytest.mark.parametrize(
     ("conditions", "verdict"),
     [
         ((), "? not seen yet"),
-        ((ready("True"),), "✓ floor held"),
+        ((ready("True"),), "✓ ready"),
         ((ready("False", "2 of 8 idle"),), "… filling"),
-        ((ready("Unknown"),), "… filling"),
-        ((ready("True"), Condition("Valid", "False", "Wrong", "spec.warm is wrong")), "… filling"),
+        ((ready("True"), Condition("Valid", "False", "Wrong", "spec.warm is wrong")), "✕ not valid"),
     ],
 )
 def test_a_pool_s_verdict_follows_from_the_conditions_it_has(conditions: tuple[Condition, ...], verdict: str):
@@ -96,7 +106,8 @@ def test_a_pool_s_verdict_follows_from_the_conditions_it_has(conditions: tuple[C
 
 def test_why_a_floor_is_not_held_is_on_the_card():
     unschedulable = Condition("Schedulable", "False", "NoRoom", "2 workers wait: 0/12 nodes are available")
-    html = piece("_pools.html", page=fleet(pools=[pool(conditions=(ready("False", "6 of 8 idle"), unschedulable))]))
+    short = pool(conditions=(ready("False", "6 of 8 idle"), unschedulable))
+    html = piece("_pools.html", page=fleet(pools=[short]))
     assert "6 of 8 idle" in html and "0/12 nodes are available" in html
 
 
@@ -169,7 +180,7 @@ def test_a_node_s_page_says_what_its_going_would_mean(verdict: str, shown: str):
 
 @pytest.mark.parametrize("page", ["worker", "node"])
 def test_what_is_gone_is_named_as_text(page: str):
-    html = piece("_gone.html", kind=page, subject=HOSTILE, name=HOSTILE)
+    html = piece("_gone.html", part="standing", kind=page, subject=HOSTILE, name=HOSTILE)
     assert "any more" in html and "<script" not in html and ESCAPED in html and "?q=%3Cscript" in html
 
 
@@ -195,9 +206,7 @@ def test_what_a_why_names_is_a_link_and_the_rest_is_text():
     told = f"worker/runners/linux-3 of {HOSTILE}, claim/1a-2b on node/work-01."
     html = str(linked(told))
     assert '<a href="/workers/runners/linux-3">worker/runners/linux-3</a> of ' in html
-    assert (
-        '<a href="/claims?view=all#claim-1a-2b">claim/1a-2b</a> on <a href="/nodes/work-01">node/work-01</a>.' in html
-    )
+    assert '<a href="/claims/1a-2b">claim/1a-2b</a> on <a href="/nodes/work-01">node/work-01</a>.' in html
     assert "<script" not in html and ESCAPED in html
 
 
@@ -205,7 +214,7 @@ def test_a_short_pool_s_card_lists_its_blockers_and_says_since_when():
     short = Condition("Ready", "False", "Starting", "6 of 8 idle", last_transition_time="2026-03-01T11:30:00Z")
     html = piece("_pools.html", page=fleet(pools=[pool(conditions=(short,))]))
     assert "<li>needs 8 idle: 0 idle, 0 busy" in html
-    assert 'Not held since <time datetime="2026-03-01T11:30:00+00:00">2026-03-01 11:30:00</time> UTC' in html
+    assert 'Filling since <time datetime="2026-03-01T11:30:00+00:00">2026-03-01 11:30:00</time> UTC' in html
 
 
 def test_a_claim_that_waits_shows_its_place_and_what_stands_in_the_way():

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from packages.mooring.tests.acceptance.browser import log_in, open_page
+from packages.mooring.tests.acceptance.browser import open_page
 from packages.mooring.tests.acceptance.pools import own_pool
 from packages.mooring.tests.acceptance.world import Up
 
@@ -172,18 +172,22 @@ def test_a_switch_flipped_elsewhere_is_seen_on_the_rules_page(browser: Browser, 
         expect(page.locator("#rule-adopted")).not_to_contain_text("paused", timeout=2000)
 
 
-def test_a_switch_can_be_flipped_on_the_page_after_a_login(browser: Browser, up: Up):
-    with open_page(browser, up.url) as page:
-        log_in(page, up.url, up.token)
-        page.goto(f"{up.url}/invariants")
-        page.locator("#rule-schedulable input[name=reason]").fill("by hand")
-        page.locator("#rule-schedulable button").click()
-        expect(page.locator("#rule-schedulable")).to_contain_text("by hand")
-        page.locator("#rule-schedulable button").click()
-        expect(page.locator("#rule-schedulable button")).to_have_text("Pause")
-
-
-def test_without_a_login_a_switch_leads_to_it(browser: Browser, up: Up):
+def test_a_switch_says_what_it_does_survives_a_login_and_leaves_a_message_with_its_audit_row(browser: Browser, up: Up):
     with open_page(browser, f"{up.url}/invariants") as page:
-        page.locator("#rule-schedulable button").click()
-        expect(page.locator("h1")).to_have_text("Log in")
+        page.locator("#rule-schedulable").get_by_role("link", name="Pause").click()
+        expect(page.locator("#dialog")).to_contain_text("will not act on any replica until it is resumed")
+        page.get_by_role("link", name="Log in to continue").click()
+        page.get_by_label("Token").fill(up.token)
+        page.get_by_role("button", name="Log in").click()
+        expect(page.locator("h1")).to_have_text("Pause schedulable")
+        page.get_by_label("Reason").fill("by hand")
+        page.get_by_role("button", name="Pause").click()
+        try:
+            expect(page.locator("#toast")).to_contain_text("pause Invariant schedulable: done")
+            expect(page.locator("#rule-schedulable")).to_contain_text("by hand")
+            expect(page.locator("#strip")).to_contain_text("1 invariant paused", timeout=3000)
+            page.get_by_role("link", name="Audit row").click()
+            expect(page.locator("#audit tbody tr")).to_have_count(1)
+            expect(page.locator("#audit")).to_contain_text("by hand")
+        finally:
+            up.command("resume", "schedulable")

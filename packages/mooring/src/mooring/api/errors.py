@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 import structlog
@@ -69,7 +70,7 @@ def wants_page(request: Request[Any, Any, Any]) -> bool:
 def mooring_error(request: Request[Any, Any, Any], error: errors.MooringError) -> Response[Any]:
     """Mooring's own errors, with the fix in `detail`. A browser without a login is redirected to the login page."""
     if isinstance(error, errors.Unauthorized) and wants_page(request):
-        return Redirect("/login", status_code=303)
+        return Redirect(f"/login?next={quote(_came_from(request), safe='')}", status_code=303)
     status = next((code for kind, code in _STATUS if isinstance(error, kind)), 502)
     fix = _HIDDEN_NAMES if isinstance(error, errors.NotFound) and not _sees_all_names(request) else error.fix
     detail = {**error.detail, **({"fix": fix} if fix else {})}
@@ -77,6 +78,12 @@ def mooring_error(request: Request[Any, Any, Any], error: errors.MooringError) -
     if status == 429:
         headers["Retry-After"] = str(math.ceil(getattr(error, "retry_after_seconds", _RETRY_SECONDS)))
     return Response(ErrorBody(error.code, error.message, detail), status_code=status, headers=headers)
+
+
+def _came_from(request: Request[Any, Any, Any]) -> str:
+    """Where to go on after the login. A form is not sent again by itself: its question is asked again."""
+    query = request.url.query if request.method == "GET" else ""
+    return f"{request.url.path}?{query}" if query else request.url.path
 
 
 _HIDDEN_NAMES = "check the namespace and the name"

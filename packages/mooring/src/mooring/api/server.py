@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from litestar import Litestar, Request, get
+from litestar import Litestar, Request, Router, get
 from litestar.config.compression import CompressionConfig
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
@@ -16,6 +16,7 @@ from mooring.api.access.acts import DESCRIPTION
 from mooring.api.access.claims import ClaimAccess
 from mooring.api.access.control import AccessControl
 from mooring.api.access.guard import Guard
+from mooring.api.access.pools import PoolAccess
 from mooring.api.access.scope import Scopes
 from mooring.api.access.services import DeployAccess
 from mooring.api.adoption import adopt_pods
@@ -38,6 +39,7 @@ from mooring.api.limited_queries import limited_queries
 from mooring.api.limits import Limits
 from mooring.api.openapi import describe_api
 from mooring.api.pages import Pages, constant
+from mooring.api.pool_orders import put_pool
 from mooring.api.retirement import retire_worker
 from mooring.api.service_orders import SERVICE_ORDER_ROUTES
 from mooring.api.services import SERVICE_ROUTES
@@ -47,6 +49,7 @@ from mooring.api.whoami import whoami
 from mooring.controllers.claims.controller import ClaimController
 from mooring.controllers.invariants.commands import InvariantCommands
 from mooring.controllers.pools.adoption import PodAdoption
+from mooring.controllers.pools.commands import PoolCommands
 from mooring.controllers.services.commands import ServiceCommands
 from mooring.controllers.submissions.commands import SubmissionCommands
 from mooring.controllers.warmups.commands import WarmupCommands
@@ -64,6 +67,7 @@ ROUTES: list[ControllerRouterHandler] = [
     *FLEET_ROUTES,
     get_history,
     *DEMAND_ROUTES,
+    put_pool,
     *INSPECTION_ROUTES,
     retire_worker,
     adopt_pods,
@@ -93,6 +97,7 @@ class Commands:
     warmups: WarmupCommands
     submissions: SubmissionCommands
     services: ServiceCommands
+    pools: PoolCommands
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +119,7 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
     guard = Guard(parts.access.authentication, parts.access.authorization, scopes, parts.limits, parts.clock)
     provided = {**_provided(parts), "scopes": scopes, "guard": guard}
     return Litestar(
-        route_handlers=[openapi_document, *ROUTES, *pages.handlers],
+        route_handlers=[openapi_document, *ROUTES, *_served(pages, scopes)],
         dependencies={
             **{name: constant(value) for name, value in provided.items()},
             **limited_queries(parts.queries, guard),
@@ -130,6 +135,18 @@ def build_api(parts: ApiParts, pages: Pages = Pages()) -> Litestar:
         logging_config=None,
         debug=False,
     )
+
+
+def _served(pages: Pages, scopes: Scopes) -> list[ControllerRouterHandler]:
+    """The routes of the pages, each prepared before it is called."""
+    prepare = pages.prepare
+    if prepare is None:
+        return list(pages.handlers)
+
+    async def before(request: Request[Any, Any, Any]) -> None:
+        await prepare(request, scopes)
+
+    return [Router("/", route_handlers=pages.handlers, before_request=before)]
 
 
 def _provided(parts: ApiParts) -> dict[str, Any]:
@@ -154,6 +171,8 @@ def _provided(parts: ApiParts) -> dict[str, Any]:
         "deploy_access": DeployAccess(authorization, queries.services.exists),
         "clock": parts.clock,
         "service_commands": commands.services,
+        "pool_commands": commands.pools,
+        "pool_access": PoolAccess(authorization, queries.fleet.has_pool),
         "submission_commands": commands.submissions,
         "explainer": queries.explainer,
         "doctor": queries.doctor,

@@ -4,12 +4,16 @@ from typing import Any, Protocol
 
 from litestar.params import SkipValidation
 
+from mooring.model.claim_request import ClaimRequest
+from mooring.model.pool_order import PoolOrder
 from mooring.model.service_order import ServiceOrder
-from mooring.model.submission import Cancel
+from mooring.model.submission import Cancel, SubmissionSpec
 
 
 class _Claims(Protocol):
     async def revoke(self, claim_id: str, *, actor: str, reason: str) -> Any: ...
+
+    async def claim_for(self, pool_key: str, wanted: ClaimRequest, holder: str) -> Any: ...
 
 
 class _Retirement(Protocol):
@@ -31,6 +35,16 @@ class _Warmups(Protocol):
 class _Submissions(Protocol):
     async def cancel(self, namespace: str, name: str, cancel: Cancel) -> Any: ...
 
+    async def submit(self, namespace: str, spec: SubmissionSpec, reason: str = "", name: str = "") -> Any: ...
+
+
+class _Pools(Protocol):
+    async def preview(self, order: PoolOrder) -> Any: ...
+
+    async def apply(self, order: PoolOrder, *, actor: str, reason: str) -> Any: ...
+
+    async def scale(self, namespace: str, name: str, warm: int, *, actor: str, reason: str) -> Any: ...
+
 
 class _Services(Protocol):
     async def preview(self, order: ServiceOrder) -> Any: ...
@@ -46,3 +60,4 @@ InvariantCommands = SkipValidation[_Invariants]
 WarmupCommands = SkipValidation[_Warmups]
 SubmissionCommands = SkipValidation[_Submissions]
 ServiceCommands = SkipValidation[_Services]
+PoolCommands = SkipValidation[_Pools]

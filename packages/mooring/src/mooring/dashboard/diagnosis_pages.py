@@ -37,7 +37,7 @@ async def read_doctor(doctor: Doctor, selection: Selection) -> DoctorPage:
     return DoctorPage(checkup, matching)
 
 
-@get("/doctor", access=READ_INVARIANTS, include_in_schema=False)
+@get("/doctor", page="doctor", access=READ_INVARIANTS, include_in_schema=False)
 async def doctor_page(doctor: Doctor, selection: Selection) -> Response[str]:
     """The report of the doctor."""
     page = await read_doctor(doctor, selection)
@@ -50,7 +50,7 @@ async def doctor_twin(doctor: Doctor, selection: Selection, request: Request[Any
     return twin_response(request, Check, (await read_doctor(doctor, selection)).checks)
 
 
-@get("/explain/{namespace:str}/{name:str}", access=EXPLAIN_POD, include_in_schema=False)
+@get("/explain/{namespace:str}/{name:str}", page="explain", access=EXPLAIN_POD, include_in_schema=False)
 async def explain_page(explainer: Explainer, namespace: str, name: str) -> Response[str]:
     """Why a pod runs or does not."""
     try:

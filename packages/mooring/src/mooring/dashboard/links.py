@@ -2,19 +2,20 @@
 
 import re
 from collections.abc import Callable, Mapping
-from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
 _NAME = re.compile(
-    r"\b(?:(worker|pool|service)/([a-z0-9.-]+/[a-z0-9.-]*[a-z0-9])|(node|claim)/([a-z0-9.-]*[a-z0-9]))\b"
+    r"\b(?:(worker|pool|service|warmup|submission)/([a-z0-9.-]+/[a-z0-9.-]*[a-z0-9])|(node|claim)/([a-z0-9.-]*[a-z0-9]))\b"
 )
 _TARGETS: Mapping[str, Callable[[str], str]] = {
     "worker": lambda name: f"/workers/{name}",
     "node": lambda name: f"/nodes/{name}",
-    "pool": lambda name: f"/?pool={quote(name, safe='')}",
-    "service": lambda name: f"/services?q={quote(name, safe='')}",
-    "claim": lambda name: f"/claims?view=all#claim-{name}",
+    "pool": lambda name: f"/pools/{name}",
+    "service": lambda name: f"/services/{name}",
+    "warmup": lambda name: f"/warmups/{name}",
+    "submission": lambda name: f"/submissions/{name}",
+    "claim": lambda name: f"/claims/{name}",
 }
 
 

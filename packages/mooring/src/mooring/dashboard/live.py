@@ -6,7 +6,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import msgspec
 import structlog
 
+from mooring.dashboard.claim_pages import claim_fragments
+from mooring.dashboard.fleet_views import fleet_fragments
 from mooring.dashboard.inspection_views import node_fragments, worker_fragments
+from mooring.dashboard.pool_views import pool_fragments
+from mooring.dashboard.reader import NOBODY, Reader
 from mooring.dashboard.service_views import services_fragments
 from mooring.dashboard.submission_views import submissions_fragments
 from mooring.dashboard.views import (
@@ -14,44 +18,59 @@ from mooring.dashboard.views import (
     Selection,
     audit_fragments,
     claims_fragments,
-    fleet_fragments,
     invariants_fragments,
+    render,
 )
 from mooring.dashboard.warmup_views import warmups_fragments
 from mooring.model.errors import InvalidInput, MooringError
 from mooring.queries.events import EventHub
+from mooring.queries.overview import read_overview
 from mooring.queries.readings import Readings
 from mooring.queries.sight import Sight
 
 log = structlog.get_logger()
 
-RENDERERS: dict[str, Callable[[Readings, Selection], Awaitable[Fragments]]] = {
-    "fleet": lambda of, selection: fleet_fragments(of.fleet, selection),
-    "claims": lambda of, selection: claims_fragments(of.fleet, selection),
-    "warmups": lambda of, selection: warmups_fragments(of.warmups, selection),
-    "submissions": lambda of, selection: submissions_fragments(of.submissions, selection),
-    "services": lambda of, selection: services_fragments(of.services, selection),
-    "invariants": lambda of, selection: invariants_fragments(of.fleet, selection),
-    "audit": lambda of, selection: audit_fragments(of.fleet, selection),
-    "worker": lambda of, selection: worker_fragments(of.inspection, selection),
-    "node": lambda of, selection: node_fragments(of.inspection, selection),
+Renderer = Callable[[Readings, Selection, Reader], Awaitable[Fragments]]
+
+RENDERERS: dict[str, Renderer] = {
+    "fleet": fleet_fragments,
+    "pool": pool_fragments,
+    "claim": claim_fragments,
+    "claims": lambda of, selection, reader: claims_fragments(of.fleet, selection, reader.may),
+    "warmups": lambda of, selection, reader: warmups_fragments(of.warmups, selection, reader.may),
+    "submissions": lambda of, selection, reader: submissions_fragments(of.submissions, selection, reader.may),
+    "services": lambda of, selection, reader: services_fragments(of.services, selection, reader.may),
+    "invariants": lambda of, selection, reader: invariants_fragments(of.fleet, selection, reader.may),
+    "audit": lambda of, selection, _: audit_fragments(of.fleet, selection),
+    "worker": lambda of, selection, reader: worker_fragments(of.inspection, selection, reader.may),
+    "node": lambda of, selection, _: node_fragments(of.inspection, selection),
 }
 TAB_QUEUE = 16
+
+
+class View(msgspec.Struct, frozen=True):
+    """What is shown to whom. Tabs with the same view share its rendering."""
+
+    page: str
+    selection: Selection
+    sight: Sight
+    reader: Reader = NOBODY
 
 
 class LiveView:
     """One view, its last rendering, and the tabs that show it."""
 
-    def __init__(self, page: str, selection: Selection, readings: Readings) -> None:
-        self._render = RENDERERS[page]
-        self._selection = selection
-        self._readings = readings
+    def __init__(self, key: View, readings: Readings) -> None:
+        self._render = RENDERERS[key.page]
+        self._key = key
+        self._readings = readings.within(key.sight)
+        self._header = readings.within(key.reader.sight)
         self._fragments: dict[str, str] = {}
         self.tabs: set[asyncio.Queue[bytes]] = set()
 
     async def refresh(self) -> None:
         """Render the view again and send the changes."""
-        fresh = dict(await self._render(self._readings, self._selection))
+        fresh = {**await self._render(self._readings, self._key.selection, self._key.reader), **self._strip()}
         changed = {name: html for name, html in fresh.items() if self._fragments.get(name) != html}
         gone = [name for name in self._fragments if name not in fresh]
         boxes_moved = bool(gone) or any(name not in self._fragments for name in fresh)
@@ -64,6 +83,9 @@ class LiveView:
             self._send(_event("fragments", changed))
         else:
             self.beat()  # something else changed; without a message the connection would look lost
+
+    def _strip(self) -> Fragments:
+        return {"strip": render("_strip.html", strip=read_overview(self._header.fleet))}
 
     async def everything(self) -> bytes:
         """All fragments, for a new tab."""
@@ -89,15 +111,12 @@ def _event(name: str, fragments: dict[str, str]) -> bytes:
     return b"event: %s\ndata: %s\n\n" % (name.encode(), msgspec.json.encode(fragments))
 
 
-View = tuple[str, Selection, Sight]
-
-
 class LiveViews:
     """All views that are open in some tab, each rendered once for all readers that see the same."""
 
     def __init__(self, hub: EventHub, readings: Readings) -> None:
         self._hub = hub
-        self._readings = readings
+        self.readings = readings
         self._views: dict[View, LiveView] = {}
 
     async def run(self) -> None:
@@ -114,22 +133,19 @@ class LiveViews:
                 except Exception:  # an object that cannot be shown must not end the control plane
                     log.exception("a live view could not be rendered")
 
-    def watch(
-        self, page: str, selection: Selection, sight: Sight, may_go_on: Callable[[], Awaitable[bool]]
-    ) -> AsyncIterator[bytes]:
+    def watch(self, view: View, may_go_on: Callable[[], Awaitable[bool]]) -> AsyncIterator[bytes]:
         """The messages for one tab: everything first, then changes, until its reader may not see them any more.
 
         `InvalidInput` for a page that is not live.
         """
-        if page not in RENDERERS:
-            raise InvalidInput("page", page, f"one of {', '.join(RENDERERS)}")
-        return self._stream((page, selection, sight), may_go_on)
+        if view.page not in RENDERERS:
+            raise InvalidInput("page", view.page, f"one of {', '.join(RENDERERS)}")
+        return self._stream(view, may_go_on)
 
     async def _stream(self, key: View, may_go_on: Callable[[], Awaitable[bool]]) -> AsyncIterator[bytes]:
-        page, selection, sight = key
         view = self._views.get(key)
         if view is None:
-            view = self._views[key] = LiveView(page, selection, self._readings.within(sight))
+            view = self._views[key] = LiveView(key, self.readings)
         tab: asyncio.Queue[bytes] = asyncio.Queue(TAB_QUEUE)
         view.tabs.add(tab)
         try:

@@ -5,14 +5,26 @@ from typing import Any
 
 from litestar import Request
 
-from mooring.api.access.acts import READ_INVARIANTS, READ_WORKER, SEE_AUDIT, SEE_NODES, SEE_POOLS, Act, Sees, sees
+from mooring.api.access.acts import (
+    READ_INVARIANTS,
+    READ_POOL,
+    READ_WORKER,
+    SEE_AUDIT,
+    SEE_NODES,
+    SEE_POOLS,
+    Act,
+    Sees,
+    sees,
+)
 from mooring.api.access.authorization import Authorization
 from mooring.api.access.guard import Guard, Recheck
 from mooring.api.access.scope import Scopes
+from mooring.dashboard.live import View
+from mooring.dashboard.reader import find_reader
 from mooring.dashboard.views import Selection
 from mooring.model.errors import InvalidInput, MooringError
 from mooring.model.identity import Identity
-from mooring.queries.sight import EVERYTHING, Sight
+from mooring.queries.sight import EVERYTHING
 
 RULES: dict[str, Sees | Act] = {
     "fleet": SEE_NODES,
@@ -24,7 +36,11 @@ RULES: dict[str, Sees | Act] = {
     "audit": SEE_AUDIT,
     "worker": READ_WORKER,
     "node": SEE_NODES,
+    "pool": READ_POOL,
+    "claim": READ_POOL,
 }
+OF_ONE = frozenset({"worker", "pool", "claim"})
+"""Pages of one object, whose subject is `namespace/name`; that of a claim is `namespace/pool/id`."""
 
 
 class LiveAccess:
@@ -35,20 +51,22 @@ class LiveAccess:
         self._scopes = scopes
         self._guard = guard
 
-    async def require(self, identity: Identity, page: str, selection: Selection) -> Sight:
-        """What the reader may see of the page. Raises `Forbidden` if it may not read the page at all."""
+    async def require(self, identity: Identity, page: str, selection: Selection) -> View:
+        """The view of the page for this reader. Raises `Forbidden` if it may not read the page at all."""
         rule = RULES.get(page)
         if rule is None:
             raise InvalidInput("page", page, f"one of {', '.join(RULES)}")
+        namespace, _, name = selection.subject.partition("/") if page in OF_ONE else ("", "", "")
+        if page == "claim":
+            name, _, _ = name.partition("/")
         if isinstance(rule, Sees):
-            return await self._scopes.of(identity, rule.resources)
-        namespace = selection.subject.partition("/")[0] if page == "worker" else ""
-        await self._authorization.require(identity, rule.access(namespace))
-        return EVERYTHING
+            sight = await self._scopes.of(identity, rule.resources)
+        else:
+            await self._authorization.require(identity, rule.access(namespace, name))
+            sight = EVERYTHING
+        return View(page, selection, sight, await find_reader(identity, self._scopes, page, namespace))
 
-    def recheck(
-        self, request: Request[Any, Any, Any], page: str, selection: Selection, seen: Sight
-    ) -> Callable[[], Awaitable[bool]]:
+    def recheck(self, request: Request[Any, Any, Any], seen: View) -> Callable[[], Awaitable[bool]]:
         """Whether the view may still be sent: asked with each message, answered from memory for a few seconds."""
         permission = Recheck(self._guard, request)
 
@@ -56,7 +74,8 @@ class LiveAccess:
             if not permission.due:
                 return True
             try:
-                return await permission.holds() and await self.require(request.user, page, selection) == seen
+                still = await permission.holds()
+                return still and await self.require(request.user, seen.page, seen.selection) == seen
             except MooringError:
                 return False
 

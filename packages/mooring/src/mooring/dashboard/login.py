@@ -5,9 +5,10 @@ from typing import Annotated, Any
 import msgspec
 from litestar import Request, Response, get, post
 from litestar.enums import RequestEncodingType
-from litestar.params import Body
+from litestar.params import Body, QueryParameter
 from litestar.response import Redirect
 from litestar.types import ControllerRouterHandler
+from msgspec import Meta
 
 from mooring.api.access.acts import LOGIN
 from mooring.api.access.control import AccessControl
@@ -15,7 +16,7 @@ from mooring.api.access.login_brake import TooManyLogins
 from mooring.api.access.origin import refuse_foreign_origin
 from mooring.api.access.sessions import COOKIE, LIFE
 from mooring.api.limits import address_of
-from mooring.dashboard.responses import page_response
+from mooring.dashboard.responses import PageResponse
 from mooring.dashboard.views import Selection
 from mooring.model.errors import Unauthorized
 
@@ -26,12 +27,19 @@ class LoginForm(msgspec.Struct):
     """The login form."""
 
     token: str = ""
+    next: Annotated[str, Meta(max_length=2000)] = ""
+
+
+def own_path(text: str) -> str:
+    """A path of this server to go on to; `/` for anything that may lead elsewhere."""
+    safe = text.startswith("/") and not text.startswith("//") and "\\" not in text and text.isprintable()
+    return text if safe and not text.startswith("/login") else "/"
 
 
 @get("/login", access=LOGIN, include_in_schema=False, sync_to_thread=False)
-def login_page() -> Response[str]:
+def login_page(target: Annotated[str, QueryParameter(name="next")] = "") -> Response[str]:
     """The form."""
-    return _form()
+    return _form(target)
 
 
 @post("/login", access=LOGIN, include_in_schema=False, request_max_body_size=MOST_FORM_BYTES)
@@ -47,14 +55,14 @@ async def login(
         access.brake.check(address)
         session_id = await access.authentication.log_in(data.token.strip())
     except TooManyLogins as slow:
-        response = _form(status=429, problem=f"{slow.message}; {slow.fix}")
+        response = _form(data.next, status=429, problem=f"{slow.message}; {slow.fix}")
         response.headers["Retry-After"] = str(slow.retry_after_seconds)
         return response
     except Unauthorized:
         access.brake.fail(address)
-        return _form(status=401, problem="That is not a valid token.")
+        return _form(data.next, status=401, problem="That is not a valid token.")
     access.brake.succeed(address)
-    redirect: Response[Any] = Redirect("/", status_code=303)
+    redirect: Response[Any] = Redirect(own_path(data.next), status_code=303)
     redirect.set_cookie(
         COOKIE,
         session_id,
@@ -77,8 +85,9 @@ async def logout(request: Request[Any, Any, Any], access: AccessControl) -> Resp
     return redirect
 
 
-def _form(*, status: int = 200, problem: str = "") -> Response[str]:
-    return page_response("login.html", status=status, problem=problem, selection=Selection(), here="login")
+def _form(target: str, *, status: int = 200, problem: str = "") -> Response[str]:
+    values = {"problem": problem, "target": own_path(target), "selection": Selection(), "here": "login"}
+    return PageResponse("login.html", status, values)
 
 
 LOGIN_PAGES: list[ControllerRouterHandler] = [login_page, login, logout]

@@ -25,4 +25,4 @@ MENU = (
     Page("doctor", "Doctor", "/doctor", "o", live=False),
     Page("docs", "API", "/docs", "d", live=False),
 )
-LIVE = frozenset({page.id for page in MENU if page.live} | {"worker", "node"})
+LIVE = frozenset({page.id for page in MENU if page.live} | {"worker", "node", "pool", "claim"})

@@ -18,26 +18,33 @@ from mooring.api.access.acts import (
     SEE_POOLS,
     STATIC,
 )
+from mooring.api.dependencies import GivenClock
 from mooring.api.pages import Pages, constant
 from mooring.api.parameters import Before
 from mooring.dashboard.actions import ACTIONS
+from mooring.dashboard.claim_pages import CLAIM_PAGES
 from mooring.dashboard.diagnosis_pages import DIAGNOSIS_PAGES
 from mooring.dashboard.failure_page import failure_page
+from mooring.dashboard.finding import FINDING
+from mooring.dashboard.fleet_views import read_fleet, read_nodes, read_tile, read_workers
 from mooring.dashboard.inspection_pages import INSPECTION_PAGES
 from mooring.dashboard.live import LiveViews
 from mooring.dashboard.live_access import LiveAccess, provide_live_access
+from mooring.dashboard.log_pages import LOG_PAGES
 from mooring.dashboard.login import LOGIN_PAGES
-from mooring.dashboard.responses import page_response, twin_response
+from mooring.dashboard.object_pages import OBJECT_PAGES
+from mooring.dashboard.order_pages import ORDER_PAGES
+from mooring.dashboard.pool_actions import POOL_ACTIONS
+from mooring.dashboard.pool_pages import POOL_PAGES
+from mooring.dashboard.reader import prepare_pages, reader_of_request
+from mooring.dashboard.responses import GivenReadings, page_response, twin_response
 from mooring.dashboard.service_order_pages import SERVICE_ORDER_PAGES
 from mooring.dashboard.service_pages import SERVICE_PAGES
 from mooring.dashboard.submission_pages import SUBMISSION_PAGES
 from mooring.dashboard.views import (
     Selection,
     read_claims_page,
-    read_fleet,
     read_invariants,
-    read_nodes,
-    read_tile,
     read_trail,
 )
 from mooring.dashboard.warmup_pages import WARMUP_PAGES
@@ -46,6 +53,7 @@ from mooring.queries.audit import AuditReading
 from mooring.queries.claims import ClaimReading
 from mooring.queries.fleet import FleetQueries, NodeReading, PoolReading, WorkerReading
 from mooring.queries.invariants import InvariantReading
+from mooring.queries.sight import Sight
 
 _STATIC_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
@@ -56,47 +64,70 @@ def filters_from_query(
     state_filter: Annotated[str, QueryParameter(name="state")] = "",
     q: str = "",
     outcome: str = "",
+    verdict: str = "",
 ) -> Selection:
     """The filters of the page, from its URL."""
-    return Selection(pool=pool, node=node, state=state_filter, q=q, outcome=outcome)
+    return Selection(pool=pool, node=node, state=state_filter, q=q, outcome=outcome, verdict=verdict)
 
 
-def selection_from_query(filters: Selection, view: str = "map", before: Before = None, subject: str = "") -> Selection:
+def shown_from_query(
+    view: str = "map",
+    colour: str = "",
+    tab: str = "",
+    range_shown: Annotated[str, QueryParameter(name="range")] = "",
+    act: str = "",
+) -> Selection:
+    """How the page shows it, from its URL."""
+    return Selection(view=view, colour=colour, tab=tab, range=range_shown, act=act)
+
+
+def selection_from_query(filters: Selection, shown: Selection, before: Before = None, subject: str = "") -> Selection:
     """The whole state of the page, from its URL."""
-    return msgspec.structs.replace(filters, view=view, before=before, subject=subject)
+    return msgspec.structs.replace(
+        filters,
+        view=shown.view,
+        colour=shown.colour,
+        tab=shown.tab,
+        range=shown.range,
+        act=shown.act,
+        before=before,
+        subject=subject,
+    )
 
 
-@get("/", access=SEE_NODES, include_in_schema=False)
-async def fleet_page(reading: FleetQueries, selection: Selection) -> Response[str]:
+@get("/", access=SEE_NODES, page="fleet", include_in_schema=False)
+async def fleet_page(
+    all_readings: GivenReadings, sight: Sight, selection: Selection, clock: GivenClock
+) -> Response[str]:
     """The fleet map, or its table."""
-    return page_response("fleet.html", page=await read_fleet(reading, selection), selection=selection, here="fleet")
+    page = await read_fleet(all_readings.within(sight), selection, clock.now())
+    return page_response("fleet.html", page=page, selection=selection, here="fleet")
 
 
-@get("/audit", access=SEE_AUDIT, include_in_schema=False)
+@get("/audit", access=SEE_AUDIT, page="audit", include_in_schema=False)
 async def audit_page(reading: FleetQueries, selection: Selection) -> Response[str]:
     """The audit trail."""
     return page_response("audit.html", page=await read_trail(reading, selection), selection=selection, here="audit")
 
 
-@get("/claims", access=SEE_POOLS, include_in_schema=False)
+@get("/claims", access=SEE_POOLS, page="claims", include_in_schema=False)
 async def claims_page(reading: FleetQueries, selection: Selection) -> Response[str]:
     """Waiting and live claims."""
     page = await read_claims_page(reading, selection)
     return page_response("claims.html", page=page, selection=selection, here="claims")
 
 
-@get("/invariants", access=READ_INVARIANTS, include_in_schema=False, sync_to_thread=False)
+@get("/invariants", access=READ_INVARIANTS, page="invariants", include_in_schema=False, sync_to_thread=False)
 def invariants_page(reading: FleetQueries, selection: Selection) -> Response[str]:
     """The invariants, whether they hold, and their kill switches."""
-    return page_response(
-        "invariants.html", rules=read_invariants(reading), rest=reading.rest, selection=selection, here="invariants"
-    )
+    rules = read_invariants(reading, selection)
+    return page_response("invariants.html", rules=rules, rest=reading.rest, selection=selection, here="invariants")
 
 
 @get(["/invariants.json", "/invariants.csv"], access=READ_INVARIANTS, include_in_schema=False, sync_to_thread=False)
-def invariants_twin(reading: FleetQueries, request: Request[Any, Any, Any]) -> Response[Any]:
+def invariants_twin(reading: FleetQueries, selection: Selection, request: Request[Any, Any, Any]) -> Response[Any]:
     """The rows of the invariants page."""
-    return twin_response(request, InvariantReading, read_invariants(reading))
+    return twin_response(request, InvariantReading, read_invariants(reading, selection))
 
 
 @get(["/claims.json", "/claims.csv"], access=SEE_POOLS, include_in_schema=False)
@@ -114,8 +145,8 @@ async def stream_page(
     page: str = "fleet",
 ) -> Stream:
     """The changes of a page, as server-sent events."""
-    sight = await live_access.require(request.user, page, selection)
-    messages = live.watch(page, selection, sight, live_access.recheck(request, page, selection, sight))
+    view = await live_access.require(request.user, page, selection)
+    messages = live.watch(view, live_access.recheck(request, view))
     return Stream(messages, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 
@@ -129,7 +160,7 @@ async def node_cells(reading: FleetQueries, selection: Selection) -> Response[li
 @get(["/workers.json", "/workers.csv"], access=SEE_NODES, include_in_schema=False)
 async def workers_twin(reading: FleetQueries, selection: Selection, request: Request[Any, Any, Any]) -> Response[Any]:
     """The rows of the fleet page."""
-    return twin_response(request, WorkerReading, (await read_fleet(reading, selection)).workers)
+    return twin_response(request, WorkerReading, await read_workers(reading, selection))
 
 
 @get(["/pools.json", "/pools.csv"], access=SEE_POOLS, include_in_schema=False, sync_to_thread=False)
@@ -185,7 +216,14 @@ PAGES: list[ControllerRouterHandler] = [
     *WARMUP_PAGES,
     *SUBMISSION_PAGES,
     *INSPECTION_PAGES,
+    *POOL_PAGES,
+    *CLAIM_PAGES,
+    *OBJECT_PAGES,
+    *LOG_PAGES,
     *ACTIONS,
+    *POOL_ACTIONS,
+    *ORDER_PAGES,
+    *FINDING,
 ]
 
 
@@ -193,8 +231,11 @@ def build_pages(live: LiveViews) -> Pages:
     """All pages, for the application to serve."""
     dependencies = {
         "live": constant(live),
+        "all_readings": constant(live.readings),
+        "reader": Provide(reader_of_request),
+        "shown": Provide(shown_from_query, sync_to_thread=False),
         "live_access": Provide(provide_live_access, use_cache=True),
         "filters": Provide(filters_from_query, sync_to_thread=False),
         "selection": Provide(selection_from_query, sync_to_thread=False),
     }
-    return Pages(PAGES, dependencies, failure_page)
+    return Pages(PAGES, dependencies, failure_page, prepare_pages(live.readings))

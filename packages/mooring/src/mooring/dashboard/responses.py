@@ -7,11 +7,16 @@ from typing import Any
 
 import msgspec
 from litestar import Litestar, MediaType, Request, Response
+from litestar.params import SkipValidation
 from litestar.response.base import ASGIResponse
 
 from mooring.api.access.sessions import COOKIE
+from mooring.dashboard.reader import overview_of, reader_of, toast_of
 from mooring.dashboard.views import render
 from mooring.model.identity import LOCAL_READER
+from mooring.queries.readings import Readings
+
+GivenReadings = SkipValidation[Readings]
 
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -34,13 +39,27 @@ class PageResponse(Response[str]):
         self._values = values
 
     def to_asgi_response(self, app: Litestar | None, request: Request[Any, Any, Any], **options: Any) -> ASGIResponse:
-        self.content = render(self._template, logged_in=_is_logged_in(request), **self._values)
+        values = {
+            "logged_in": _is_logged_in(request),
+            "path": _path(request),
+            "strip": overview_of(request),
+            "toast": toast_of(request),
+            "may": reader_of(request).may,
+            **self._values,
+        }
+        self.content = render(self._template, **values)
         return super().to_asgi_response(app, request, **options)
 
 
 def _is_logged_in(request: Request[Any, Any, Any]) -> bool:
     """Whether there is a session to end. Open pages are read without one."""
     return COOKIE in request.cookies and request.scope.get("user") not in (None, LOCAL_READER)
+
+
+def _path(request: Request[Any, Any, Any]) -> str:
+    """Where a login leads back to."""
+    query = request.url.query
+    return f"{request.url.path}?{query}" if query else request.url.path
 
 
 def page_response(template: str, *, status: int = 200, **values: object) -> Response[str]:

@@ -14,7 +14,7 @@ from mooring.model.openapi import read_document
 from mooring.queries.services import ServiceQueries, ServiceReading
 
 
-@get("/services", access=SEE_SERVICES, include_in_schema=False, sync_to_thread=False)
+@get("/services", page="services", access=SEE_SERVICES, include_in_schema=False, sync_to_thread=False)
 def services_page(services: ServiceQueries, selection: Selection) -> Response[str]:
     """The services with phase, reason and fix."""
     page = read_services(services, selection)
@@ -27,14 +27,14 @@ def services_twin(services: ServiceQueries, selection: Selection, request: Reque
     return twin_response(request, ServiceReading, read_services(services, selection).services)
 
 
-@get("/docs", access=SEE_SERVICES, include_in_schema=False, sync_to_thread=False)
+@get("/docs", page="docs", access=SEE_SERVICES, include_in_schema=False, sync_to_thread=False)
 def docs_page(services: ServiceQueries, request: Request[Any, Any, Any]) -> Response[str]:
     """Mooring's own API, from its own OpenAPI document."""
     page = DocsPage("", "/openapi.json", list_keys(services), read_document(describe_api(request.app)))
     return page_response("docs.html", page=page, selection=Selection(), here="docs")
 
 
-@get("/docs/{namespace:str}/{name:str}", access=READ_SERVICE, include_in_schema=False)
+@get("/docs/{namespace:str}/{name:str}", page="docs", access=READ_SERVICE, include_in_schema=False)
 async def service_docs_page(services: ServiceQueries, namespace: str, name: str) -> Response[str]:
     """The API of a service, from its current document."""
     page = await read_docs(services, namespace, name)

@@ -5,7 +5,7 @@ from urllib.parse import quote, urljoin, urlsplit
 
 import msgspec
 
-from mooring.dashboard.views import Fragments, Selection, render
+from mooring.dashboard.views import Fragments, May, Selection, render
 from mooring.model.openapi import ApiDocument
 from mooring.queries.services import DocumentUnavailable, ServiceQueries, ServiceReading
 
@@ -40,13 +40,15 @@ def read_services(services: ServiceQueries, selection: Selection) -> ServicesPag
 
 def _matches(service: ServiceReading, selection: Selection) -> bool:
     text = f"{service.namespace}/{service.name} {service.spec.image} {service.status.reason}".lower()
+    if selection.subject not in ("", f"{service.namespace}/{service.name}"):
+        return False
     return selection.state in ("", service.status.phase) and selection.q.lower() in text
 
 
-async def services_fragments(services: ServiceQueries, selection: Selection) -> Fragments:
+async def services_fragments(services: ServiceQueries, selection: Selection, may: May) -> Fragments:
     """The live part of the services page."""
     page = read_services(services, selection)
-    return {"services": render("_services.html", page=page, selection=selection)}
+    return {"services": render("_services.html", page=page, selection=selection, may=may)}
 
 
 async def read_docs(services: ServiceQueries, namespace: str, name: str) -> DocsPage:

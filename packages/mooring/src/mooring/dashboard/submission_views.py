@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from mooring.dashboard.views import Fragments, Selection, render
+from mooring.dashboard.views import Fragments, May, Selection, render
 from mooring.model.submission import Phase, StepPhase, StepStatus
 from mooring.queries.submissions import SubmissionDetail, SubmissionQueries
 
@@ -46,10 +46,12 @@ def _card(submission: SubmissionDetail) -> Card:
 
 def _matches(submission: SubmissionDetail, selection: Selection) -> bool:
     words = (f"{submission.namespace}/{submission.name}", submission.key, submission.program, submission.status.message)
+    if selection.subject not in ("", f"{submission.namespace}/{submission.name}"):
+        return False
     return selection.state in ("", submission.status.phase) and selection.q.lower() in " ".join(words).lower()
 
 
-async def submissions_fragments(submissions: SubmissionQueries, selection: Selection) -> Fragments:
+async def submissions_fragments(submissions: SubmissionQueries, selection: Selection, may: May) -> Fragments:
     """The live part of the page."""
     page = read_submissions(submissions, selection)
-    return {"submissions": render("_submissions.html", page=page, selection=selection)}
+    return {"submissions": render("_submissions.html", page=page, selection=selection, may=may)}

@@ -4,16 +4,20 @@ Written without a template, because a fleet has thousands of cells.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
+from types import MappingProxyType
 from urllib.parse import quote
 
 import msgspec
 
 from mooring.dashboard.shapes import CELL, COLUMNS, SHAPES, path_of, rows_needed
-from mooring.queries.fleet import NodeReading, WorkerReading
+from mooring.queries.fleet import NodeLoad, NodeReading, WorkerReading
 
 UNPLACED = ""
+COLOURS = 8
+GIB = 1024**3
+FULL = 0.9  # from this part on a bar warns
 
 
 class Tile(msgspec.Struct, frozen=True):
@@ -24,10 +28,31 @@ class Tile(msgspec.Struct, frozen=True):
     note: str
     kind: str  # open, draining, quarantined, notready, system, unplaced
     workers: tuple[WorkerReading, ...]
+    load: NodeLoad = NodeLoad()
 
     @property
     def id(self) -> str:
         return f"tile-{self.node}" if self.node else "unplaced"
+
+
+Palette = Mapping[str, str]
+"""The class of the colour of each pool or owner."""
+
+_BY_STATE: Palette = MappingProxyType({})
+
+
+def plan_palette(workers: Sequence[WorkerReading], colour: str) -> Palette:
+    """Colours for the pools or owners with most workers; the others share the last one. Empty: colours by state."""
+    if colour not in ("pool", "owner"):
+        return {}
+    counts = Counter(name for worker in workers if (name := colour_key(worker, colour)))
+    ranked = sorted(counts, key=lambda name: (-counts[name], name))
+    return {name: f"f-{min(place, COLOURS - 1)}" for place, name in enumerate(ranked)}
+
+
+def colour_key(worker: WorkerReading, colour: str) -> str:
+    """The pool or the owner of a worker; empty for one without an owner."""
+    return f"{worker.namespace}/{worker.pool}" if colour == "pool" else worker.owner
 
 
 def plan_tiles(nodes: Sequence[NodeReading], workers: Sequence[WorkerReading]) -> list[Tile]:
@@ -55,7 +80,7 @@ def _node_tile(node: NodeReading, workers: list[WorkerReading]) -> Tile:
         kind, note = "system", "system node"
     else:
         kind, note = "open", f"{len(workers)} worker{'s' if len(workers) != 1 else ''}"
-    return Tile(node.name, node.name, f"{note}{_held_until(workers)}", kind, tuple(workers))
+    return Tile(node.name, node.name, f"{note}{_held_until(workers)}", kind, tuple(workers), node.load)
 
 
 def _since(node: NodeReading) -> str:
@@ -68,15 +93,17 @@ def _held_until(workers: Sequence[WorkerReading]) -> str:
     return f", held until {max(ends):%H:%MZ}" if ends else ""
 
 
-def render_tile(tile: Tile) -> str:
-    """The box, with one path for each state and a text for screen readers."""
-    cells: dict[str, list[int]] = defaultdict(list)
+def render_tile(tile: Tile, palette: Palette = _BY_STATE, colour: str = "") -> str:
+    """The box, with one path for each state (and colour), and a text for screen readers."""
+    cells: dict[tuple[str, str], list[int]] = defaultdict(list)
     for index, worker in enumerate(tile.workers):
-        cells[worker.state].append(index)
+        shade = f" {palette.get(colour_key(worker, colour), 'f-none')}" if palette else ""
+        cells[worker.state, shade].append(index)
         if worker.protected:
-            cells["protected"].append(index)
+            cells["protected", ""].append(index)
     paths = "".join(
-        f'<path class="cell s-{state}" d="{path_of(state, cells[state])}"/>' for state in SHAPES if cells[state]
+        f'<path class="cell s-{state}{shade}" d="{path_of(state, found)}"/>'
+        for (state, shade), found in sorted(cells.items(), key=lambda item: _order(item[0]))
     )
     width, height = COLUMNS * CELL, rows_needed(len(tile.workers)) * CELL
     label = escape(f"{tile.title}, {tile.note}: {describe_counts(tile.workers)}")
@@ -85,9 +112,33 @@ def render_tile(tile: Tile) -> str:
     return (
         f'<article class="tile k-{tile.kind}" id="{escape(tile.id)}" data-node="{node}"'
         f' data-cells="{len(tile.workers)}">'
-        f'<h3 title="{title}">{name}</h3><p class="note" title="{note}">{note}</p>'
-        f'<svg role="img" tabindex="0" aria-label="{label}" viewBox="0 0 {width} {height}"'
+        f'<h3 title="{title}">{name}</h3><p class="note" title="{note}">{note}</p>{_meters(tile.load)}'
+        f'<svg class="cells" role="img" tabindex="0" aria-label="{label}" viewBox="0 0 {width} {height}"'
         f' width="{width}" height="{height}">{paths}</svg></article>'
+    )
+
+
+def _order(key: tuple[str, str]) -> tuple[int, str]:
+    return list(SHAPES).index(key[0]), key[1]
+
+
+def _meters(load: NodeLoad) -> str:
+    """How much of its CPU and memory the workers of a node request."""
+    if not load.cpu_millis or not load.memory_bytes:
+        return ""
+    cpu, memory = load.requested_cpu_millis / load.cpu_millis, load.requested_memory_bytes / load.memory_bytes
+    cores = f"CPU: {load.requested_cpu_millis / 1000:g} of {load.cpu_millis / 1000:g} requested by workers"
+    used, there = load.requested_memory_bytes / GIB, load.memory_bytes / GIB
+    gibibytes = f"memory: {used:.1f} of {there:.1f} GiB requested by workers"
+    return f'<div class="meters">{_meter(cpu, cores)}{_meter(memory, gibibytes)}</div>'
+
+
+def _meter(part: float, label: str) -> str:
+    kind = "used full" if part >= FULL else "used"
+    return (
+        f'<svg class="meter" viewBox="0 0 100 4" preserveAspectRatio="none" role="img" aria-label="{label}">'
+        f'<title>{label}</title><rect class="track" width="100" height="4"/>'
+        f'<rect class="{kind}" width="{min(1.0, part) * 100:.1f}" height="4"/></svg>'
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from mooring.dashboard.views import Fragments, Selection, render
+from mooring.dashboard.views import Fragments, May, Selection, render
 from mooring.queries.warmups import WarmupQueries, WarmupReading
 
 PHASES = ("Pending", "Warming", "Ready", "Stale", "Failed")
@@ -25,9 +25,11 @@ def read_warmups(warmups: WarmupQueries, selection: Selection) -> WarmupsPage:
 
 def _matches(warmup: WarmupReading, selection: Selection) -> bool:
     text = f"{warmup.namespace}/{warmup.name} {warmup.spec.dataset} {warmup.status.reason}".lower()
+    if selection.subject not in ("", f"{warmup.namespace}/{warmup.name}"):
+        return False
     return selection.state in ("", warmup.status.phase) and selection.q.lower() in text
 
 
-async def warmups_fragments(warmups: WarmupQueries, selection: Selection) -> Fragments:
+async def warmups_fragments(warmups: WarmupQueries, selection: Selection, may: May) -> Fragments:
     """The live part of the page."""
-    return {"warmups": render("_warmups.html", page=read_warmups(warmups, selection), selection=selection)}
+    return {"warmups": render("_warmups.html", page=read_warmups(warmups, selection), selection=selection, may=may)}

@@ -35,6 +35,7 @@ def caller_roles() -> list[Body]:
             _rule(["workerpools/workers"], ["delete"]),
             _rule(["invariants"], ["get", "list", "update"]),
             {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["get", "list"]},
+            {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]},
             {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["create"]},
             {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["create"]},
         ),

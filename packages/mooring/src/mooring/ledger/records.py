@@ -143,6 +143,7 @@ class WaitingSign(msgspec.Struct, frozen=True):
 class AuditFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Filter for audit rows; None means any."""
 
+    id: str | None = None
     actor: str | None = None
     action: str | None = None
     kind: str | None = None

@@ -47,7 +47,7 @@ CLUSTER_RULES: tuple[Body, ...] = (
     {"apiGroups": [""], "resources": ["resourcequotas"], "verbs": ["list"]},
     {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "create", "patch"]},
     {"apiGroups": ["karpenter.sh"], "resources": ["nodepools", "nodeclaims"], "verbs": ["list", "watch"]},
-    {"apiGroups": ["mooring.dev"], "resources": ["workerpools"], "verbs": ["get", "list", "watch"]},
+    {"apiGroups": ["mooring.dev"], "resources": ["workerpools"], "verbs": ["get", "list", "watch", "create", "patch"]},
     {"apiGroups": ["mooring.dev"], "resources": ["warmups"], "verbs": ["get", "list", "watch", "patch"]},
     {
         "apiGroups": ["mooring.dev"],

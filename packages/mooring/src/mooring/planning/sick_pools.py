@@ -53,11 +53,16 @@ def find_sick_pools(
     found = []
     for pool in sorted(pools, key=lambda pool: pool.key):
         present = workers.get(pool.key, ())
-        sick = [worker for worker in present if is_failing(worker, now) and not _may_recover(worker, now)]
+        sick = [worker for worker in present if is_sick(worker, now)]
         if sick:
             worst = min(sick, key=lambda worker: (-worker.restarts, _since(worker), worker.name))
             found.append(SickPool(pool, worst, _since(worst), len(sick), len(present)))
     return tuple(found)
+
+
+def is_sick(worker: Worker, now: datetime) -> bool:
+    """Whether it fails, and not for the first time a moment ago."""
+    return is_failing(worker, now) and not _may_recover(worker, now)
 
 
 def is_failing(worker: Worker, now: datetime) -> bool:

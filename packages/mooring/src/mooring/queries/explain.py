@@ -31,6 +31,7 @@ from mooring.model.explanation import Explanation, PodEvent
 from mooring.planning.explanations.pods import PodFacts, Quota, container_in_trouble, explain_pod
 from mooring.planning.fit import Usage, plan_preflight
 from mooring.planning.fit.usage import read_residents
+from mooring.queries.pods import PodQueries
 from mooring.queries.sources import ClusterSource, NodeSource
 
 T = TypeVar("T")
@@ -38,6 +39,7 @@ Body = dict[str, Any]
 Residents = Mapping[str, tuple[PodNeeds, ...]]
 GatherFailure = Callable[[views.Pod, views.ContainerStatus, str], Awaitable[Failure]]
 
+WORDS_KEPT_SECONDS = 10.0
 KEPT_SECONDS = 5.0  # that the list of all pods serves the next explanation too
 _MOST_EVENTS = 50
 _NOT_ENDED = "status.phase!=Succeeded,status.phase!=Failed"
@@ -53,6 +55,8 @@ class Explainer:
         self._clock = clock
         self._listing = asyncio.Lock()
         self._residents: tuple[float, Residents] | None = None
+        self._last_words: dict[str, tuple[float, str]] = {}  # by pod
+        self.pods = PodQueries(client, clock)
 
     async def explain(self, namespace: str, name: str) -> Explanation:
         """Why the pod runs or does not."""
@@ -78,6 +82,21 @@ class Explainer:
         return explain_pod(
             PodFacts(facts.now, pod, facts.events, preflight, facts.quotas, facts.failure, tuple(unread))
         )
+
+    async def last_words(self, namespace: str, name: str) -> str:
+        """The last line of the container that fails; empty if there is none. Asked at most every few seconds."""
+        key, now = f"{namespace}/{name}", self._clock.monotonic()
+        read_at, words = self._last_words.get(key, (None, ""))
+        if read_at is not None and now - read_at < WORDS_KEPT_SECONDS:
+            return words
+        try:
+            failure = await self._failure(await self._pod(namespace, name))
+        except (KubeError, NotFound, Forbidden):
+            failure = None
+        words = failure.logs[-1] if failure is not None and failure.logs else ""
+        self._last_words = {pod: old for pod, old in self._last_words.items() if now - old[0] < WORDS_KEPT_SECONDS}
+        self._last_words[key] = (now, words)
+        return words
 
     async def _pod(self, namespace: str, name: str) -> Body:
         try:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from datetime import datetime
 from typing import Self
 
 import msgspec
 
+from hawser.fitting.needs import pod_requests
 from mooring.ledger.port import Ledger
 from mooring.ledger.records import AuditFilter, AuditPage, ClaimFilter, ClaimPage
 from mooring.model.claim import Claim
-from mooring.model.errors import NotFound, Unavailable
+from mooring.model.errors import InvalidInput, NotFound, Unavailable
 from mooring.model.health import WorkerHealth
 from mooring.model.node import Node, Quarantine
 from mooring.model.pool import Pool, PoolSpec, PoolStatus
+from mooring.model.pool_verdict import PoolVerdict
 from mooring.model.suggestions import suggest
 from mooring.model.why import Why
 from mooring.model.worker import ClassifiedWorker, Worker, WorkerState
@@ -39,6 +41,7 @@ class PoolReading(msgspec.Struct, frozen=True, rename="camel"):
     generation: int
     terminating: bool
     why: Why
+    verdict: PoolVerdict
 
 
 class WorkerReading(msgspec.Struct, frozen=True, rename="camel"):
@@ -63,6 +66,15 @@ class WorkerReading(msgspec.Struct, frozen=True, rename="camel"):
     health: str = ""  # empty: not checked
 
 
+class NodeLoad(msgspec.Struct, frozen=True, rename="camel"):
+    """What the node can give to pods, and what its workers request, as the templates of their pools say."""
+
+    cpu_millis: int = 0
+    memory_bytes: int = 0
+    requested_cpu_millis: int = 0
+    requested_memory_bytes: int = 0
+
+
 class NodeReading(msgspec.Struct, frozen=True, rename="camel"):
     """A node and how many workers of each state it holds."""
 
@@ -81,6 +93,7 @@ class NodeReading(msgspec.Struct, frozen=True, rename="camel"):
     busy: int = (
         0  # workers with a live claim or a stamp, whatever their state: a draining one may still serve a session
     )
+    load: NodeLoad = NodeLoad()
 
 
 class FleetQueries:
@@ -120,6 +133,10 @@ class FleetQueries:
         seen = self._sight.workerpools
         return [self._read_pool(pool) for _, pool in sorted(self._fleet.pools.items()) if pool.namespace in seen]
 
+    def has_pool(self, namespace: str, name: str) -> bool:
+        """Whether there is such a pool."""
+        return self._fleet.pool(f"{namespace}/{name}") is not None
+
     def pool(self, namespace: str, name: str) -> PoolReading:
         """One pool, or `NotFound`."""
         return self._read_pool(self.find_pool(namespace, name))
@@ -141,6 +158,7 @@ class FleetQueries:
             generation=pool.generation,
             terminating=pool.terminating,
             why=self._standings.of(pool),
+            verdict=self._standings.verdict(pool),
         )
 
     async def workers(
@@ -179,12 +197,17 @@ class FleetQueries:
 
     async def nodes(self) -> list[NodeReading]:
         """The nodes that may be seen, or that run workers that may; with these workers counted."""
+        return self.nodes_of(await self.workers())
+
+    def nodes_of(self, workers: Iterable[WorkerReading]) -> list[NodeReading]:
+        """The same, with workers that were read already: all that may be seen."""
         by_node: dict[str, list[WorkerReading]] = defaultdict(list)
-        for worker in await self.workers():
+        for worker in workers:
             by_node[worker.node].append(worker)
         closed = self._quarantines.closed()
+        requests = {key: _requests(pool) for key, pool in self._fleet.pools.items()}
         return [
-            _node(node, by_node[name], closed.get(node.uid))
+            _node(node, by_node[name], closed.get(node.uid), _load(node, by_node[name], requests))
             for name, node in sorted(self._nodes.by_name.items())
             if self._sight.nodes or by_node[name]
         ]
@@ -200,6 +223,11 @@ class FleetQueries:
         if present.armed:
             return ""
         return f"the ledger is not armed: its rows may be incomplete ({present.cause.value.replace('_', ' ')})"
+
+    @property
+    def sees_invariants(self) -> bool:
+        """Whether the reader may see invariants."""
+        return self._sight.invariants
 
     def invariants(self) -> list[InvariantReading]:
         """All invariants; those that this build does not enforce say so."""
@@ -219,6 +247,11 @@ class FleetQueries:
         """Claims, newest first."""
         which = msgspec.structs.replace(which, within=self._sight.workerpools.limit)
         return await self._ledger.claims.list(which, limit=limit, before_ticket=before)
+
+    async def claim(self, claim_id: str) -> Claim | None:
+        """One claim of a pool that may be seen."""
+        found = await self._ledger.claims.get(claim_id)
+        return found if found is not None and found.namespace in self._sight.workerpools else None
 
     async def queue_places(self, waiting: Iterable[Claim]) -> dict[str, int]:
         """The place of each waiting claim in its pool's queue, 1 for the head."""
@@ -256,7 +289,21 @@ class FleetQueries:
         return {uid: tuple(claims) for uid, claims in by_pod.items()}
 
 
-def _node(node: Node, workers: list[WorkerReading], quarantine: Quarantine | None) -> NodeReading:
+def _requests(pool: Pool) -> Mapping[str, int]:
+    """What one worker of the pool requests; nothing while its template has a quantity that is none."""
+    try:
+        return pod_requests(pool.spec.template.get("spec") or {})
+    except InvalidInput:
+        return {}
+
+
+def _load(node: Node, workers: list[WorkerReading], requests: Mapping[str, Mapping[str, int]]) -> NodeLoad:
+    wanted = [requests.get(f"{worker.namespace}/{worker.pool}", {}) for worker in workers]
+    cpu, memory = sum(one.get("cpu", 0) for one in wanted), sum(one.get("memory", 0) for one in wanted)
+    return NodeLoad(node.cpu_millis, node.memory_bytes, cpu, memory)
+
+
+def _node(node: Node, workers: list[WorkerReading], quarantine: Quarantine | None, load: NodeLoad) -> NodeReading:
     counts = Counter(worker.state for worker in workers)
     return NodeReading(
         name=node.name,
@@ -272,6 +319,7 @@ def _node(node: Node, workers: list[WorkerReading], quarantine: Quarantine | Non
         workers={state.value: counts[state.value] for state in WorkerState},
         busy=sum(bool(worker.claims or worker.owner) for worker in workers),
         why=_explain_node(node, workers, quarantine),
+        load=load,
     )
 
 

@@ -29,6 +29,7 @@ from mooring.queries.usage import UsageQueries
 
 MOST_POINTS = 1500
 USUAL_POINTS = 360
+CHART_POINTS = 150
 RECENT_SECONDS = 900
 RECENT_KEPT_SECONDS = 5.0
 _STEPS = (10, 20, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14_400, 43_200, 86_400)
@@ -88,6 +89,7 @@ class HistoryQueries:
         self._clock = clock
         self._sight = EVERYTHING
         self._recent: dict[str, tuple[float, dict[str, list[Sample]]]] = {}
+        self._charted: dict[tuple[str, str, int], tuple[float, PoolHistory]] = {}
 
     def within(self, sight: Sight) -> Self:
         """The same queries, limited to what a reader may see."""
@@ -132,6 +134,19 @@ class HistoryQueries:
         ]
         starts = add_buckets([sample.starts for sample in samples])
         return Arrivals(namespace, name, since, [at for at in came if at >= 0], compute_mean(starts))
+
+    async def charted(self, namespace: str, name: str, range_seconds: int) -> PoolHistory:
+        """The same in about 120 steps, for pages that show it every second: kept for a moment."""
+        key, now = (namespace, name, range_seconds), self._clock.monotonic()
+        kept = self._charted.get(key)
+        if kept is not None and now - kept[0] < RECENT_KEPT_SECONDS:
+            return kept[1]
+        step = next((step for step in _STEPS if range_seconds <= step * CHART_POINTS), _STEPS[-1])
+        found = await self.of_pool(namespace, name, range_seconds, step)
+        for old in [key for key, (at, _) in self._charted.items() if now - at >= RECENT_KEPT_SECONDS]:
+            del self._charted[old]
+        self._charted[key] = (now, found)
+        return found
 
     async def recent(self) -> dict[str, list[Sample]]:
         """The last 15 minutes of the pools that may be seen, by `namespace/name`; empty while the ledger is away."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from hawser.clock import Clock
 from mooring.model.pool import Pool
+from mooring.model.pool_verdict import PoolVerdict
 from mooring.model.why import Why
 from mooring.model.worker import ClassifiedWorker, WorkerState
 from mooring.planning.expected_wait import compute_expected_wait
+from mooring.planning.explanations.pool_verdicts import compute_verdict
 from mooring.planning.explanations.pools import PoolView, explain_pool, explain_shortage, is_settled
 from mooring.planning.workers import classify_held, mark_silent
 from mooring.queries.sources import HealthSource, NodeSource, PollSource, PoolSource, SlotSource
@@ -37,6 +39,11 @@ class PoolStandings:
     def of(self, pool: Pool) -> Why:
         """Why its floor is held or not."""
         return explain_pool(PoolView(pool) if is_settled(pool) else PoolView(pool, self._workers(pool)))
+
+    def verdict(self, pool: Pool) -> PoolVerdict:
+        """Whether it works, is on its way, or is broken."""
+        own = [worker for worker in self._fleet.workers(pool.key) if worker.pool_uid == pool.uid]
+        return compute_verdict(pool, own, self._clock.now())
 
     def shortage(self, pool: Pool) -> Why:
         """Why nobody is free for one more claim; as it was a moment ago, when somebody asked the same then."""

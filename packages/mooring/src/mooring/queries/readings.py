@@ -8,6 +8,7 @@ from mooring.queries.doctor import Doctor
 from mooring.queries.explain import Explainer
 from mooring.queries.fleet import FleetQueries
 from mooring.queries.inspection import Inspection
+from mooring.queries.pods import PodQueries
 from mooring.queries.pool_history import HistoryQueries
 from mooring.queries.services import ServiceQueries
 from mooring.queries.sight import Sight
@@ -31,6 +32,11 @@ class Readings:
     def history(self) -> HistoryQueries:
         """The history of pools."""
         return self.inspection.history
+
+    @property
+    def pods(self) -> PodQueries:
+        """Logs and events."""
+        return self.explainer.pods
 
     def namespaces(self) -> Mapping[str, Callable[[], Iterable[str]]]:
         """By resource: the namespaces in which some are."""

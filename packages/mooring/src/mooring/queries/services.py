@@ -76,6 +76,11 @@ class ServiceQueries:
         """One service, or `NotFound`."""
         return self._read(self._find(namespace, name))
 
+    def pod_names(self, namespace: str, name: str) -> list[str]:
+        """The names of its pods, those that are ready last."""
+        pods = sorted(self._informer.pods(f"{namespace}/{name}"), key=lambda pod: (pod.ready, pod.name))
+        return [pod.name for pod in pods]
+
     def unschedulable(self) -> list[Violation]:
         """The services that no node takes."""
         return [

@@ -189,6 +189,16 @@ class ClusterSource(Protocol):
         self, verb: str, resource: Resource[Any], *, namespace: str | None = None, subresource: str = ""
     ) -> AccessReviewResult: ...
     async def version(self) -> ServerVersion: ...
+    async def logs(
+        self,
+        name: str,
+        namespace: str,
+        *,
+        container: str = "",
+        tail_lines: int | None = None,
+        previous: bool = False,
+        limit_bytes: int | None = None,
+    ) -> str: ...
 
 
 class OwnApiSource(Protocol):

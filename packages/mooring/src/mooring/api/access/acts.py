@@ -89,7 +89,11 @@ SEE_POOLS = sees("workerpools")
 SEE_NODES = sees("workerpools", "nodes")
 SEE_AUDIT = sees("workerpools", "invariants")
 SEE_EVERYTHING = sees("workerpools", "warmups", "submissions", "managedservices", "nodes", "invariants")
-ADOPT = Act("update", "workerpools")
+CREATE_POOL = Act("create", "workerpools", named=False)
+CHANGE_POOL = Act("update", "workerpools")
+DELETE_POOL = Act("delete", "workerpools")
+ORDER_POOL = Asks((CREATE_POOL, CHANGE_POOL))
+ADOPT = CHANGE_POOL
 RETIRE = Act("delete", "workerpools", "workers", named=False)
 
 CLAIM = Act("create", "workerpools", "claims")
@@ -125,4 +129,5 @@ SWITCH_INVARIANT = Act("update", "invariants")
 
 READ_NODE = Act("get", "nodes", group=CORE)
 EXPLAIN_POD = Act("get", "pods", group=CORE)
+READ_LOG = Act("get", "pods", "log", group=CORE, named=False)
 SEE_PAGE = Asks((Act(LIST, "workerpools"),))

@@ -35,12 +35,19 @@ class Scopes:
         return Sight(**found)
 
     async def _namespaces(self, identity: Identity, resource: str) -> Namespaces:
-        act = Act(LIST, resource)
+        return await self.where(identity, Act(LIST, resource), self._known[resource]())
+
+    async def where(self, identity: Identity, act: Act, among: Iterable[str]) -> Namespaces:
+        """The namespaces in which the caller may do this: all, or some of those that are asked about."""
         if await self._authorization.allows(identity, act.access()):
             return EVERYWHERE
-        names = sorted(set(self._known[resource]()))
+        names = sorted(set(among))
         answers = await asyncio.gather(*(self._authorization.allows(identity, act.access(name)) for name in names))
         return Namespaces(names=frozenset(name for name, allowed in zip(names, answers, strict=True) if allowed))
+
+    def known(self) -> set[str]:
+        """The namespaces that have objects of any resource."""
+        return {name for names in self._known.values() for name in names()}
 
     async def seen_namespaces(self, identity: Identity, resource: str) -> set[str]:
         """The namespaces with objects of this resource that the caller may list."""

@@ -89,6 +89,7 @@ def api_parts(mooring: Mooring, clock: Clock, hub: EventHub, access: AccessContr
             mooring.warmups.commands,
             mooring.submissions.commands,
             mooring.services.commands,
+            mooring.pools.commands,
         ),
         readiness=mooring,
         hub=hub,

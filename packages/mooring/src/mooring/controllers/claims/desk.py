@@ -85,6 +85,10 @@ class ClaimDesk:
         self._words = context.words
         self._entropy = context.entropy
 
+    async def claim_for(self, pool_key: str, request: ClaimRequest, holder: str) -> Claim:
+        """The same for a holder whose connection is not watched."""
+        return await self.claim(pool_key, request, Caller(request.wait, holder))
+
     async def claim(self, pool_key: str, request: ClaimRequest, caller: Caller | None = None) -> Claim:
         """A worker, now or after waiting. The same idempotency key gives the same claim.
 

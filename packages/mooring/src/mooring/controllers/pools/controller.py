@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from mooring.controllers.pools.adoption import PodAdoption
+from mooring.controllers.pools.commands import PoolCommands
 from mooring.controllers.pools.creation import WorkerCreation
 from mooring.controllers.pools.demand import DemandTracker
 from mooring.controllers.pools.health import HealthChecks
@@ -48,6 +49,7 @@ class PoolController(Controller[PoolInformer, Pool, PoolSnapshot, PoolPlan]):
         self._history = HistoryRecorder(context, informer, demand, lambda key: self.look_at(key, SOON_SECONDS))
         self._idle_workers = given.idle_workers
         self.adoption = PodAdoption(context, informer, given.home)
+        self.commands = PoolCommands(context)
         creation = WorkerCreation(context, given.home)
         views = PoolViews(health, self.quarantines, given.protection_ends, given.silence, demand)
         snapshots = PoolSnapshots(context, informer, creation, views)

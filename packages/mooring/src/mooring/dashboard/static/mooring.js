@@ -28,7 +28,7 @@
     const focused = active && active.closest("[id]").id;
     old.replaceWith(fresh);
     const again = focused && document.getElementById(focused);
-    if (again) (again.querySelector("svg, button, summary") || again).focus();
+    if (again) (again.querySelector(".cells, button, summary") || again).focus();
   }
   function connect() {
     if (!badge || paused || document.hidden || source) return;
@@ -47,7 +47,7 @@
     let since;
     do {
       since = told;
-      const answer = await fetch(location.href);
+      const answer = await fetch(location.href, {headers: {Accept: "text/html"}});
       if (!answer.ok) { disconnect(); return connect(); }  // what the page is about is gone: the stream tells
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
       for (const part of document.querySelectorAll("[data-part]")) swap(part, fresh.getElementById(part.id));
@@ -62,6 +62,21 @@
     show("lost", `No answer for ${age} s`);
     if (source && source.readyState === EventSource.CLOSED) { disconnect(); connect(); }
   }
+  // --- filters apply while somebody types ----------------------------------------------------------------------------
+  const filters = document.querySelector("form[data-filters]");
+  let typing;
+  function filter() {
+    const given = [...new FormData(filters)].filter(([, value]) => value !== "");
+    const query = new URLSearchParams(given).toString();
+    const target = filters.getAttribute("action") + (query ? "?" + query : "");
+    if (target === location.pathname + location.search) return;
+    history.pushState(null, "", target);
+    disconnect();
+    reload().then(connect);
+  }
+  filters?.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(filter, 250); });
+  filters?.addEventListener("submit", event => { event.preventDefault(); clearTimeout(typing); filter(); });
+
   badge?.addEventListener("click", () => {
     paused = !paused;
     if (paused) disconnect(); else { reload(); connect(); }
@@ -69,8 +84,12 @@
   });
   document.addEventListener("focusout", () => { if (skipped) { skipped = false; setTimeout(reload); } });
   document.addEventListener("visibilitychange", () => { if (document.hidden) disconnect(); else connect(); });
-  document.addEventListener("htmx:pushedIntoHistory", () => { disconnect(); connect(); });
-  window.addEventListener("popstate", () => { disconnect(); connect(); });
+  window.addEventListener("popstate", () => location.reload());
+  document.addEventListener("click", event => {
+    const copied = event.target.closest?.("[data-copy]");
+    if (copied) navigator.clipboard.writeText(copied.dataset.copy).then(() => { copied.textContent = "Copied"; });
+    if (event.target.closest?.("[data-close]")) event.target.closest("aside").remove();
+  });
   setInterval(tick, 1000);
   connect();
 
@@ -114,11 +133,11 @@
   }
   function hide() { tooltip.hidden = true; }
   document.addEventListener("click", event => {
-    const svg = event.target.closest?.(".tile svg");
+    const svg = event.target.closest?.(".tile .cells");
     if (svg) visit(svg, cellAt(svg, event));
   });
   document.addEventListener("pointermove", event => {
-    const svg = event.target.closest?.(".tile svg");
+    const svg = event.target.closest?.(".tile .cells");
     if (!svg) return hide();
     tell(svg.closest(".tile"), cellAt(svg, event), event.clientX, event.clientY);
   });
@@ -129,13 +148,11 @@
     const box = svg.getBoundingClientRect();
     tell(tile, cursor, box.left + (cursor % COLUMNS) * CELL, box.top + Math.floor(cursor / COLUMNS) * CELL);
   }
-  document.addEventListener("focusin", event => { if (event.target.matches(".tile svg")) { cursor = 0; walk(event.target, 0); } });
-  document.addEventListener("focusout", event => { if (event.target.matches(".tile svg")) hide(); });
+  document.addEventListener("focusin", event => { if (event.target.matches(".tile .cells")) { cursor = 0; walk(event.target, 0); } });
+  document.addEventListener("focusout", event => { if (event.target.matches(".tile .cells")) hide(); });
 
   // --- theme and keys -----------------------------------------------------------------------------------------------
   const root = document.documentElement;
-  const kept = localStorage.getItem("theme");
-  if (kept) root.dataset.theme = kept;
   document.getElementById("theme").addEventListener("click", () => {
     const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = dark ? "light" : "dark";
@@ -147,8 +164,8 @@
   const steps = {ArrowLeft: -1, ArrowRight: 1, ArrowUp: -COLUMNS, ArrowDown: COLUMNS};
   let going = false;
   document.addEventListener("keydown", event => {
-    if (event.target.matches(".tile svg") && event.key in steps) { event.preventDefault(); return walk(event.target, steps[event.key]); }
-    if (event.target.matches(".tile svg") && event.key === "Enter") return visit(event.target, cursor);
+    if (event.target.matches(".tile .cells") && event.key in steps) { event.preventDefault(); return walk(event.target, steps[event.key]); }
+    if (event.target.matches(".tile .cells") && event.key === "Enter") return visit(event.target, cursor);
     if (event.target.matches("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
     if (going && goals[event.key]) { location.href = goals[event.key]; return; }
     going = event.key === "g";

@@ -34,7 +34,7 @@ class PostgresAudit:
         within = None if which.within is None else sorted(which.within)
         matching = (
             which.actor, which.action, which.kind, which.namespace, which.name, which.uid, outcome, which.since,
-            within, which.namespaced,
+            within, which.namespaced, which.id,
         )  # fmt: skip
         total: int = (await self._database.search(_SQL["count"], *matching))[0]["count"]
         rows = await self._database.search(_SQL["list"], *matching, before_sequence, limit)

@@ -21,9 +21,10 @@ SELECT {record} FROM audit WHERE id = $1
     AND ($4::text IS NULL OR namespace = $4) AND ($5::text IS NULL OR name = $5) AND ($6::text IS NULL OR uid = $6)
     AND ($7::text IS NULL OR outcome = $7) AND ($8::timestamptz IS NULL OR at >= $8)
     AND ($9::text[] IS NULL OR namespace = ANY($9)) AND (NOT $10::boolean OR namespace <> '')
+    AND ($11::text IS NULL OR id = $11)
 
 -- name: list
-SELECT {record} FROM audit WHERE {matching} AND ($11::bigint IS NULL OR sequence < $11) ORDER BY sequence DESC LIMIT $12
+SELECT {record} FROM audit WHERE {matching} AND ($12::bigint IS NULL OR sequence < $12) ORDER BY sequence DESC LIMIT $13
 
 -- name: count
 SELECT count(*) FROM audit WHERE {matching}

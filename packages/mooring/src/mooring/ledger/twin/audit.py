@@ -74,7 +74,8 @@ class MemoryAudit:
 def _matches(record: AuditRecord, which: AuditFilter) -> bool:
     entry = record.entry
     return (
-        which.actor in (None, entry.actor)
+        which.id in (None, entry.id)
+        and which.actor in (None, entry.actor)
         and which.action in (None, entry.action)
         and which.kind in (None, entry.subject.kind)
         and which.namespace in (None, entry.subject.namespace)

@@ -1,0 +1,138 @@
+"""A person walks through the pages: from a broken pool to the log line, from a claim to its worker, with the palette.
+
+One browser and one server for all; each test visits several pages.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from packages.mooring.tests.acceptance.browser import log_in, open_page
+from packages.mooring.tests.acceptance.pools import NAMESPACE, pool_body
+from packages.mooring.tests.acceptance.world import Up
+
+pytestmark = pytest.mark.browser
+
+WIDTHS = (390, 768, 1360, 2560)
+PAGES = (
+    "/",
+    "/?view=table",
+    "/pools/runners/linux",
+    "/claims",
+    "/services/harbour/tides",
+    "/invariants",
+    "/audit",
+    "/doctor",
+    "/docs",
+    "/pools/new",
+)
+
+
+@pytest.fixture
+def page(browser: Browser, up: Up) -> Iterator[Page]:
+    with open_page(browser, up.url) as opened:
+        log_in(opened, up.url, up.token)
+        yield opened
+
+
+@contextmanager
+def crashing_pool(up: Up) -> Iterator[str]:
+    """A pool whose workers end with one line, as long as the test."""
+    body = pool_body(up, "crashing", warm=1, max=2)
+    container = body["spec"]["template"]["spec"]["containers"][0]
+    container["command"] = ["sh", "-c", "echo FATAL: no config; exit 1"]
+    del container["readinessProbe"]
+    up.kubectl("create", "namespace", NAMESPACE, check=False)
+    up.kubectl("apply", "-f", "-", body=body)
+    try:
+        yield f"{NAMESPACE}/crashing"
+    finally:
+        up.kubectl("-n", NAMESPACE, "delete", "workerpool", "crashing", "--ignore-not-found")
+
+
+def test_a_broken_pool_leads_to_the_line_that_says_why(page: Page, up: Up):
+    with crashing_pool(up) as key:
+        page.goto(f"{up.url}/")
+        expect(page.locator(f'[data-pool="{key}"]')).to_contain_text("broken", timeout=120_000)
+        page.locator("#strip").get_by_role("link", name="1 pool broken").click()
+        expect(page.locator("#pools .pool")).to_have_count(1)
+        page.locator(f'[data-pool="{key}"] h3 a').click()
+        expect(page.locator("#pool-standing")).to_contain_text(re.compile(r"\d of \d workers crash: FATAL: no config"))
+        page.get_by_role("link", name=re.compile("^log of")).click()
+        expect(page.locator("#log pre")).to_contain_text("FATAL: no config")
+
+
+def test_a_claim_made_on_the_pool_s_page_is_drawn_and_released_with_its_reason(page: Page, up: Up):
+    page.goto(f"{up.url}/pools/runners/linux")
+    expect(page.locator("#chart-workers .drawing")).to_be_visible()
+    page.get_by_role("link", name="Claim a worker").click()
+    expect(page.locator("#dialog")).to_contain_text("is claimed and protected")
+    page.locator("#dialog").get_by_role("button", name="Claim").click()
+    expect(page.locator("#claim h2").first).to_contain_text("runs on linux-")
+    assert page.locator(".timeline .lane-row").count() >= 2
+    page.get_by_role("link", name="Release").click()
+    page.locator("#dialog").get_by_label("Reason").fill("walked through")
+    page.locator("#dialog").get_by_role("button", name="Release").click()
+    expect(page.locator("#toast")).to_contain_text("release Claim")
+    expect(page.locator("#claim")).to_contain_text("walked through")
+    page.locator("#claim .facts").get_by_role("link", name=re.compile("runners/linux-")).click()
+    expect(page.locator("h1")).to_contain_text("runners/linux-")
+
+
+def test_the_palette_finds_objects_and_opens_them(page: Page, up: Up):
+    page.keyboard.press("Control+k")
+    page.keyboard.type("tides")
+    expect(page.locator("#palette-found li").first).to_contain_text("harbour/tides")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{up.url}/services/harbour/tides")
+    expect(page.locator("#log")).to_be_visible()
+
+
+def test_a_pool_is_checked_before_it_is_written(page: Page, up: Up):
+    page.goto(f"{up.url}/pools/runners/linux/edit")
+    page.get_by_role("button", name="Check").click()
+    expect(page.locator("#preview")).to_contain_text("nothing changes")
+    page.locator("#manifest").fill(page.locator("#manifest").input_value().replace("max: 20", "max: 21"))
+    page.get_by_role("button", name="Check").click()
+    expect(page.locator("#preview")).to_contain_text("spec.max: 20 -> 21")
+
+
+def test_a_filter_applies_while_somebody_types_and_keeps_the_place(page: Page, up: Up):
+    page.goto(f"{up.url}/")
+    page.locator("#search").press_sequentially("linux-1")
+    expect(page).to_have_url(re.compile("q=linux-1"))
+    expect(page.locator("#summary")).to_contain_text(re.compile("^[0-9] of"))
+    expect(page.locator("#search")).to_be_focused()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_is_wider_than_the_window_and_no_word_is_broken(browser: Browser, up: Up, width: int):
+    with open_page(browser, up.url) as page:
+        page.set_viewport_size({"width": width, "height": 900})
+        for path in PAGES:
+            page.goto(up.url + path)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{path} at {width}"
+            assert page.evaluate(_BROKEN_WORDS) == [], f"{path} at {width}"
+            assert len(page.screenshot()) > 10_000, f"{path} at {width} is blank"
+
+
+# Words of up to 24 letters that stand on two lines.
+_BROKEN_WORDS = """() => {
+  const broken = [], range = document.createRange();
+  const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    const within = node.parentElement;
+    if (!within.checkVisibility() || within.closest("pre, textarea, thead, .hidden, svg")) continue;
+    for (const word of node.textContent.matchAll(/[A-Za-z0-9]{2,24}/g)) {
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      const tops = new Set([...range.getClientRects()].map(box => Math.round(box.top)));
+      if (tops.size > 1) broken.push(word[0]);
+    }
+  }
+  return broken;
+}"""

@@ -22,7 +22,7 @@ STEP = 30
 
 def point(steps: float, busy: float = 1, idle: float = 3, wait: Percentiles | None = None) -> HistoryPoint:
     at = NOON + timedelta(seconds=steps * STEP)
-    return HistoryPoint(at, {"busy": busy, "idle": idle}, 0, 4, 8, 1 if wait else 0, 0, wait, None)
+    return HistoryPoint(at, {"busy": busy, "idle": idle}, 0, 4, 8, 1 if wait else 0, 0, 0, wait, None)
 
 
 def history(*points: HistoryPoint, steps: int = 10) -> PoolHistory:

@@ -9,7 +9,8 @@ from mooring.model.pool import Pool, PoolSpec, PoolStatus
 from mooring.model.why import Why
 from mooring.planning.explanations.pool_verdicts import compute_verdict
 from mooring.planning.explanations.pools import PoolView, explain_pool
-from mooring.queries.fleet import NodeReading, PoolReading, WorkerReading
+from mooring.queries.fleet import PoolReading, WorkerReading
+from mooring.queries.nodes import NodeReading
 from mooring.queries.sight import Sight
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -22,7 +22,18 @@ STEP = 30
 
 def point(steps: float, busy: float = 1, idle: float = 3, wait: Percentiles | None = None) -> HistoryPoint:
     at = NOON + timedelta(seconds=steps * STEP)
-    return HistoryPoint(at, {"busy": busy, "idle": idle}, 0, 4, 8, 1 if wait else 0, 0, wait, None)
+    return HistoryPoint(
+        at=at,
+        workers={"busy": busy, "idle": idle},
+        queued=0,
+        warm=4,
+        max=8,
+        arrivals=0,
+        claims=1 if wait else 0,
+        ended=0,
+        wait=wait,
+        hold=None,
+    )
 
 
 def history(*points: HistoryPoint, steps: int = 10) -> PoolHistory:

@@ -14,8 +14,9 @@ from mooring.model.audit import AuditOutcome
 from mooring.model.errors import InvalidInput
 from mooring.model.worker import WorkerState
 from mooring.queries.audit import AuditItems, read_audit
-from mooring.queries.fleet import FleetQueries, NodeReading, PoolReading, WorkerReading
+from mooring.queries.fleet import FleetQueries, PoolReading, WorkerReading
 from mooring.queries.invariants import InvariantReading
+from mooring.queries.nodes import NodeReading
 
 T = TypeVar("T")
 

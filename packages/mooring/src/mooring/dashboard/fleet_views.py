@@ -11,7 +11,8 @@ from mooring.dashboard.reader import Reader
 from mooring.dashboard.tiles import Palette, plan_palette, plan_tiles, render_tile
 from mooring.dashboard.views import Fragments, Selection, render
 from mooring.model.pool_history import Sample
-from mooring.queries.fleet import FleetQueries, NodeReading, PoolReading, WorkerReading
+from mooring.queries.fleet import FleetQueries, PoolReading, WorkerReading
+from mooring.queries.nodes import NodeReading
 from mooring.queries.pool_history import RECENT_SECONDS
 from mooring.queries.readings import Readings
 

@@ -51,8 +51,9 @@ from mooring.dashboard.warmup_pages import WARMUP_PAGES
 from mooring.model.errors import NotFound
 from mooring.queries.audit import AuditReading
 from mooring.queries.claims import ClaimReading
-from mooring.queries.fleet import FleetQueries, NodeReading, PoolReading, WorkerReading
+from mooring.queries.fleet import FleetQueries, PoolReading, WorkerReading
 from mooring.queries.invariants import InvariantReading
+from mooring.queries.nodes import NodeReading
 from mooring.queries.sight import Sight
 
 _STATIC_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}

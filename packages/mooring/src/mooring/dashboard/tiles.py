@@ -12,7 +12,8 @@ from urllib.parse import quote
 import msgspec
 
 from mooring.dashboard.shapes import CELL, COLUMNS, SHAPES, path_of, rows_needed
-from mooring.queries.fleet import NodeLoad, NodeReading, WorkerReading
+from mooring.queries.fleet import WorkerReading
+from mooring.queries.nodes import NodeLoad, NodeReading
 
 UNPLACED = ""
 COLOURS = 8

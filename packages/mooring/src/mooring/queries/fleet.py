@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from copy import copy
 from datetime import datetime
 from typing import Self
 
 import msgspec
 
-from hawser.fitting.needs import pod_requests
 from mooring.ledger.port import Ledger
 from mooring.ledger.records import AuditFilter, AuditPage, ClaimFilter, ClaimPage
 from mooring.model.claim import Claim
-from mooring.model.errors import InvalidInput, NotFound, Unavailable
+from mooring.model.errors import NotFound, Unavailable
 from mooring.model.health import WorkerHealth
-from mooring.model.node import Node, Quarantine
+from mooring.model.node import Node
 from mooring.model.pool import Pool, PoolSpec, PoolStatus
 from mooring.model.pool_verdict import PoolVerdict
 from mooring.model.suggestions import suggest
 from mooring.model.why import Why
-from mooring.model.worker import ClassifiedWorker, Worker, WorkerState
-from mooring.planning.explanations.nodes import HeldWorker, explain_node
+from mooring.model.worker import ClassifiedWorker, Worker
 from mooring.planning.fairness import compute_order
 from mooring.planning.workers import classify_worker
 from mooring.queries.invariants import InvariantQueries, InvariantReading
+from mooring.queries.nodes import NodeReading, compute_load, explain_one, read_node, read_requests
 from mooring.queries.pools import PoolStandings
 from mooring.queries.sight import EVERYTHING, Sight
 from mooring.queries.sources import HealthSource, NodeSource, PoolSource, QuarantineSource
@@ -64,36 +63,6 @@ class WorkerReading(msgspec.Struct, frozen=True, rename="camel"):
     restarts: int
     protected: bool
     health: str = ""  # empty: not checked
-
-
-class NodeLoad(msgspec.Struct, frozen=True, rename="camel"):
-    """What the node can give to pods, and what its workers request, as the templates of their pools say."""
-
-    cpu_millis: int = 0
-    memory_bytes: int = 0
-    requested_cpu_millis: int = 0
-    requested_memory_bytes: int = 0
-
-
-class NodeReading(msgspec.Struct, frozen=True, rename="camel"):
-    """A node and how many workers of each state it holds."""
-
-    name: str
-    uid: str
-    ready: bool
-    schedulable: bool
-    draining: str
-    system: bool
-    taints: tuple[str, ...]
-    labels: dict[str, str]
-    created_at: datetime | None
-    quarantine: Quarantine | None
-    workers: dict[str, int]
-    why: Why
-    busy: int = (
-        0  # workers with a live claim or a stamp, whatever their state: a draining one may still serve a session
-    )
-    load: NodeLoad = NodeLoad()
 
 
 class FleetQueries:
@@ -205,16 +174,16 @@ class FleetQueries:
         for worker in workers:
             by_node[worker.node].append(worker)
         closed = self._quarantines.closed()
-        requests = {key: _requests(pool) for key, pool in self._fleet.pools.items()}
+        requests = {key: read_requests(pool) for key, pool in self._fleet.pools.items()}
         return [
-            _node(node, by_node[name], closed.get(node.uid), _load(node, by_node[name], requests))
+            read_node(node, by_node[name], closed.get(node.uid), compute_load(node, by_node[name], requests))
             for name, node in sorted(self._nodes.by_name.items())
             if self._sight.nodes or by_node[name]
         ]
 
     def explain_node(self, node: Node, workers: list[WorkerReading]) -> Why:
         """Why it takes work or does not; `workers` are those on it."""
-        return _explain_node(node, workers, self._quarantines.closed().get(node.uid))
+        return explain_one(node, workers, self._quarantines.closed().get(node.uid))
 
     @property
     def rest(self) -> str:
@@ -287,49 +256,6 @@ class FleetQueries:
             if claim.pod_uid:
                 by_pod[claim.pod_uid].append(claim)
         return {uid: tuple(claims) for uid, claims in by_pod.items()}
-
-
-def _requests(pool: Pool) -> Mapping[str, int]:
-    """What one worker of the pool requests; nothing while its template has a quantity that is none."""
-    try:
-        return pod_requests(pool.spec.template.get("spec") or {})
-    except InvalidInput:
-        return {}
-
-
-def _load(node: Node, workers: list[WorkerReading], requests: Mapping[str, Mapping[str, int]]) -> NodeLoad:
-    wanted = [requests.get(f"{worker.namespace}/{worker.pool}", {}) for worker in workers]
-    cpu, memory = sum(one.get("cpu", 0) for one in wanted), sum(one.get("memory", 0) for one in wanted)
-    return NodeLoad(node.cpu_millis, node.memory_bytes, cpu, memory)
-
-
-def _node(node: Node, workers: list[WorkerReading], quarantine: Quarantine | None, load: NodeLoad) -> NodeReading:
-    counts = Counter(worker.state for worker in workers)
-    return NodeReading(
-        name=node.name,
-        uid=node.uid,
-        ready=node.ready,
-        schedulable=not node.draining_because,
-        draining=node.draining_because,
-        system=node.is_system,
-        taints=tuple(str(taint) for taint in node.taints),
-        labels=dict(node.labels),
-        created_at=node.created_at,
-        quarantine=quarantine,
-        workers={state.value: counts[state.value] for state in WorkerState},
-        busy=sum(bool(worker.claims or worker.owner) for worker in workers),
-        why=_explain_node(node, workers, quarantine),
-        load=load,
-    )
-
-
-def _explain_node(node: Node, workers: list[WorkerReading], quarantine: Quarantine | None) -> Why:
-    held = [
-        HeldWorker(f"{one.namespace}/{one.name}", one.owner, one.protected_until if one.protected else None)
-        for one in workers
-        if one.claims or one.owner
-    ]
-    return explain_node(node, quarantine, held)
 
 
 def _worker(item: ClassifiedWorker, claims: tuple[Claim, ...], health: WorkerHealth | None) -> WorkerReading:

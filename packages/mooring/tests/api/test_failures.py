@@ -63,7 +63,7 @@ def test_a_failure_is_a_page_for_a_browser_and_json_for_a_program(client: Any, c
 
 def test_a_browser_without_a_login_is_led_to_it(client: Any):
     answer = client.get("/stranger", headers=BROWSER, follow_redirects=False)
-    assert (answer.status_code, answer.headers["location"]) == (303, "/login")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/login?next=%2Fstranger")
     assert client.get("/stranger").status_code == 401
 
 

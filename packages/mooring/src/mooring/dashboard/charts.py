@@ -65,14 +65,14 @@ def draw_workers(history: PoolHistory) -> Chart:
         below = above
     paths.append(_line(history, scale, "limit", lambda point: point.max))
     paths.append(_line(history, scale, "floor", lambda point: point.warm))
-    paths.append(_columns(history, scale, [_tell_workers(*both) for both in zip(points, counts, strict=True)]))
+    paths.append(_columns(history, scale, [_describe_workers(*both) for both in zip(points, counts, strict=True)]))
     table = {state: [f"{one[state]:g}" for one in counts] for state in STATES}
     table |= {"floor": [str(point.warm) for point in points], "at most": [str(point.max) for point in points]}
     legend = (*((f"a-{state}", state) for state in used), ("floor", "floor"), ("limit", "at most"))
     return _chart(history, scale, _Plot("workers", "Workers", paths, legend, table))
 
 
-def _tell_workers(point: HistoryPoint, counts: Mapping[str, float]) -> str:
+def _describe_workers(point: HistoryPoint, counts: Mapping[str, float]) -> str:
     text = ", ".join(f"{counts[state]:g} {state}" for state in STATES if counts[state]) or "no workers"
     return f"{text}; floor {point.warm}, at most {point.max}"
 
@@ -86,7 +86,7 @@ def draw_waits(history: PoolHistory) -> Chart:
         places = [f"{scale.x(at)} {scale.y(getattr(wait, name))}" for at, wait in known]
         dots = "".join(f"M{place}h0" for place in places)
         paths.append(f'<path class="line l-{name}" d="M{"L".join(places)}"/><path class="dots l-{name}" d="{dots}"/>')
-    paths.append(_columns(history, scale, [_tell_wait(point) for point in history.points]))
+    paths.append(_columns(history, scale, [_describe_wait(point) for point in history.points]))
     table = {"claims": [str(point.claims) for point in history.points]}
     for name in PERCENTILES:
         table[name] = [describe_seconds(getattr(p.wait, name)) if p.wait else "-" for p in history.points]
@@ -95,7 +95,7 @@ def draw_waits(history: PoolHistory) -> Chart:
     return _chart(history, scale, _Plot("waits", "Wait of claims", paths, legend, table, describe_seconds, empty))
 
 
-def _tell_wait(point: HistoryPoint) -> str:
+def _describe_wait(point: HistoryPoint) -> str:
     if point.wait is None:
         return f"no claims; queue {point.queued}"
     shares = ", ".join(f"{name} {describe_seconds(getattr(point.wait, name))}" for name in PERCENTILES)
@@ -107,11 +107,11 @@ def draw_queue(history: PoolHistory) -> Chart:
     points = history.points
     queued = [float(point.queued) for point in points]
     scale = Scale(history.since, history.until, round_up(max([*queued, *(p.claims for p in points), 1.0])))
-    told = [f"{p.queued} queued, {p.claims} claims began, {p.ended} ended" for p in points]
+    texts = [f"{p.queued} queued, {p.claims} claims began, {p.ended} ended" for p in points]
     paths = [
         f'<path class="area a-queued" d="{_bands(history, scale, [0.0] * len(queued), queued)}"/>',
         _line(history, scale, "l-claims", lambda point: point.claims),
-        _columns(history, scale, told),
+        _columns(history, scale, texts),
     ]
     table = {
         "queued": [str(point.queued) for point in points],
@@ -177,11 +177,11 @@ def _line(history: PoolHistory, scale: Scale, kind: str, value: Callable[[Histor
     return f'<path class="line {kind}" d="{"".join(pieces)}"/>'
 
 
-def _columns(history: PoolHistory, scale: Scale, told: Sequence[str]) -> str:
-    """One transparent column a step, which tells its numbers when pointed at."""
+def _columns(history: PoolHistory, scale: Scale, texts: Sequence[str]) -> str:
+    """One transparent column a step, which shows its numbers when pointed at."""
     step = timedelta(seconds=history.step_seconds)
     pieces = []
-    for point, text in zip(history.points, told, strict=True):
+    for point, text in zip(history.points, texts, strict=True):
         left, right = scale.x(point.at - step), scale.x(point.at)
         title = Markup("<title>{} UTC: {}</title>").format(point.at.strftime("%H:%M:%S"), text)
         pieces.append(

@@ -54,7 +54,7 @@ def release_dialog(claim: Claim, now: datetime) -> Dialog:
         f"Release claim {claim.id[:8]}",
         f"/actions/claims/{claim.id}/release",
         "Release",
-        [impact, "the holder is told the reason"],
+        [impact, "the holder gets the reason"],
         f"/claims/{claim.id}",
         danger=True,
     )
@@ -141,7 +141,7 @@ def claim_dialog(pool: PoolReading, owner: str) -> Dialog:
     key = f"{pool.namespace}/{pool.name}"
     impact = [
         f"one of {pool.status.idle} idle workers of {key} is claimed and protected",
-        "without heartbeats the claim expires after its time; `mooring run` and the SDK renew it",
+        "without heartbeats the claim expires after its time; the terminal and the SDK renew it",
     ]
     fields = [
         Field("owner", "Owner", owner),

@@ -29,7 +29,7 @@ class LogPart(msgspec.Struct, frozen=True):
 
 
 async def read_log_part(pods: PodQueries, asked: LogRequest, of: Of = "pod") -> LogPart:
-    """The log as a part of a page: what goes wrong is told in its place."""
+    """The log as a part of a page: a problem is shown in its place."""
     address = f"/logs/{asked.namespace}/{asked.pod}" + ("?of=job&" if of == "job" else "?")
     try:
         if of == "job":

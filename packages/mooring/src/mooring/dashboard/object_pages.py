@@ -28,7 +28,7 @@ ACTS = 50
 _BAD = ("Failed", "Refused", "Stale")
 
 
-class Told(msgspec.Struct, frozen=True):
+class Record(msgspec.Struct, frozen=True):
     """What happened to one object."""
 
     timeline: Timeline | None
@@ -49,7 +49,7 @@ class _Subject(msgspec.Struct, frozen=True):
     pod: str = ""
 
 
-async def _tell(readings: Readings, reader: Reader, about: _Subject) -> Told:
+async def _read_record(readings: Readings, reader: Reader, about: _Subject) -> Record:
     which = AuditFilter(kind=about.kind, namespace=about.namespace, name=about.name)
     try:
         acts = (await read_audit(readings.fleet, which, ACTS, None)).items
@@ -63,7 +63,7 @@ async def _tell(readings: Readings, reader: Reader, about: _Subject) -> Told:
         log = await offered_log(readings.pods, reader, LogRequest(about.namespace, about.job), "job")
     elif about.pod:
         log = await offered_log(readings.pods, reader, LogRequest(about.namespace, about.pod))
-    return Told(draw_object(about, acts, events, readings.inspection.clock.now()), acts, events, log)
+    return Record(draw_object(about, acts, events, readings.inspection.clock.now()), acts, events, log)
 
 
 def draw_object(
@@ -91,12 +91,12 @@ def draw_object(
     return draw_timeline([*lanes, Lane("Events", marks=seen)], now)
 
 
-def _page(kind: str, selection: Selection, page: Any, told: Told) -> PageResponse:
+def _page(kind: str, selection: Selection, page: Any, record: Record) -> PageResponse:
     values = {
         "page": page,
         "selection": selection,
-        "told": told,
-        "part": told.log,
+        "record": record,
+        "part": record.log,
         "subject": selection.subject,
         "kind": kind,
         "here": f"{kind}s",
@@ -116,9 +116,9 @@ async def warmup_page(
     one = all_readings.warmups.warmup(namespace, name)
     conditions, since = one.status.conditions, one.why.since
     about = _Subject("Warmup", namespace, name, one.created_at, one.status.phase, since, conditions, job)
-    told = await _tell(all_readings, reader, about)
+    record = await _read_record(all_readings, reader, about)
     asked = _asked(selection, namespace, name)
-    return _page("warmup", asked, read_warmups(all_readings.warmups, asked), told)
+    return _page("warmup", asked, read_warmups(all_readings.warmups, asked), record)
 
 
 @get("/submissions/{namespace:str}/{name:str}", page="submission", access=READ_SUBMISSION, include_in_schema=False)
@@ -131,9 +131,9 @@ async def submission_page(
     about = _Subject(
         "Submission", namespace, one.name, one.created_at, status.phase, one.why.since, status.conditions, job
     )
-    told = await _tell(all_readings, reader, about)
+    record = await _read_record(all_readings, reader, about)
     asked = _asked(selection, namespace, one.name)
-    return _page("submission", asked, read_submissions(all_readings.submissions, asked), told)
+    return _page("submission", asked, read_submissions(all_readings.submissions, asked), record)
 
 
 @get("/services/{namespace:str}/{name:str}", page="service", access=READ_SERVICE, include_in_schema=False)
@@ -147,9 +147,9 @@ async def service_page(
     about = _Subject(
         "ManagedService", namespace, name, None, one.status.phase, one.why.since, one.status.conditions, pod=shown
     )
-    told = await _tell(all_readings, reader, about)
+    record = await _read_record(all_readings, reader, about)
     asked = _asked(selection, namespace, name)
-    return _page("service", asked, read_services(all_readings.services, asked), told)
+    return _page("service", asked, read_services(all_readings.services, asked), record)
 
 
 OBJECT_PAGES: list[ControllerRouterHandler] = [warmup_page, submission_page, service_page]

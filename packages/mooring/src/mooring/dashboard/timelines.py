@@ -72,7 +72,7 @@ def _draw(lane: Lane, scale: Scale, now: datetime) -> Markup:
         kind = f"span t-{span.kind}" + ("" if span.end else " open")
         pieces.append(
             Markup('<rect class="{}" x="{}" y="3" width="{}" height="14"><title>{}</title></rect>').format(
-                kind, left, max(2.0, round(right - left, 1)), _tell(span, now)
+                kind, left, max(2.0, round(right - left, 1)), _describe(span, now)
             )
         )
     for mark in lane.marks:
@@ -87,6 +87,6 @@ def _draw(lane: Lane, scale: Scale, now: datetime) -> Markup:
     ).format(LANE_WIDTH, LANE_HEIGHT, Markup("").join(pieces))
 
 
-def _tell(span: Span, now: datetime) -> str:
+def _describe(span: Span, now: datetime) -> str:
     end = f"to {span.end:%H:%M:%S}" if span.end else "until now"
     return f"{span.text}: {span.start:%Y-%m-%d %H:%M:%S} UTC {end} ({(span.end or now) - span.start})".split(".")[0]

@@ -63,12 +63,15 @@ async def test_usage_adds_up_by_day_pool_owner_and_state_once_a_sample(world: Wo
     assert await ledger.usage.prune(before=NOW.date() + timedelta(days=1)) == 3
 
 
-async def test_live_claims_are_counted_by_owner(world: World) -> None:
+async def test_live_and_recent_claims_are_counted_by_owner(world: World) -> None:
     ledger = await world.open()
     await claimed(ledger, "a", owner="acme")
     await running(ledger, "b", owner="acme")
     await queued(ledger, owner="globex")
-    assert await ledger.claims.held_by_owner("ci", "linux") == {"acme": 2}
+    ended = await running(ledger, "c", owner="initech")
+    await ledger.claims.end(ended.id, ended.epoch, EndCause.RELEASED, now=after(9), reason="done")
+    assert await ledger.claims.served_by_owner("ci", "linux", since=after(5)) == {"acme": 2, "initech": 1}
+    assert await ledger.claims.served_by_owner("ci", "linux", since=after(10)) == {"acme": 2}
 
 
 async def test_a_queue_limit_by_owner_leaves_other_owners_their_places(world: World) -> None:

@@ -30,6 +30,6 @@ class Waiting(Protocol):
         """End the queued claims whose wait is over."""
         ...
 
-    async def held_by_owner(self, namespace: str, pool: str) -> Mapping[str, int]:
-        """The number of live claims of each owner in a pool; owners without one are left out."""
+    async def served_by_owner(self, namespace: str, pool: str, *, since: datetime) -> Mapping[str, int]:
+        """By owner: its live claims in a pool, and those that had a worker and ended since. Others are left out."""
         ...

@@ -229,8 +229,9 @@ class FleetQueries:
             queue: Sequence[Claim] = await self._ledger.claims.queue(namespace, pool)
             found = self._fleet.pool(f"{namespace}/{pool}")
             if found is not None and found.spec.fairness is not None:
-                live = await self._ledger.claims.held_by_owner(namespace, pool)
-                queue = compute_order(queue, live, found.spec.fairness.weights)
+                since = self._standings.shared_since
+                served = await self._ledger.claims.served_by_owner(namespace, pool, since=since)
+                queue = compute_order(queue, served, found.spec.fairness.weights)
             places.update({claim.id: place for place, claim in enumerate(queue, start=1)})
         return places
 

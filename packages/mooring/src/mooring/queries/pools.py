@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from hawser.clock import Clock
+from mooring.model.moments import later
 from mooring.model.pool import Pool
 from mooring.model.pool_verdict import PoolVerdict
 from mooring.model.why import Why
@@ -10,6 +13,7 @@ from mooring.model.worker import ClassifiedWorker, WorkerState
 from mooring.planning.expected_wait import compute_expected_wait
 from mooring.planning.explanations.pool_verdicts import compute_verdict
 from mooring.planning.explanations.pools import PoolView, explain_pool, explain_shortage, is_settled
+from mooring.planning.fairness import SHARED_SECONDS
 from mooring.planning.workers import classify_held, mark_silent
 from mooring.queries.sources import HealthSource, NodeSource, PollSource, PoolSource, SlotSource
 
@@ -55,6 +59,11 @@ class PoolStandings:
         self._told = {uid: known for uid, known in self._told.items() if now - known[0] < REPEAT_SECONDS}
         self._told[pool.uid] = (now, message)
         return message
+
+    @property
+    def shared_since(self) -> datetime:
+        """Claims that ended since then count when owners share a queue."""
+        return later(self._clock.now(), -SHARED_SECONDS)
 
     def expected_wait(self, pool: Pool, position: int) -> float | None:
         """Seconds that the claim at a place of the queue still waits; None if that is not known."""

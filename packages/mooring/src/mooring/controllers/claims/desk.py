@@ -26,9 +26,10 @@ from mooring.model.claim import (
 from mooring.model.claim_request import SHORTEST_PREFIX, ClaimRequest, unknown_claim
 from mooring.model.errors import Conflict, InvalidInput, NotFound, Refused, Unavailable
 from mooring.model.evidence import clean_reason
+from mooring.model.moments import later
 from mooring.model.pool import Pool
 from mooring.model.suggestions import suggest
-from mooring.planning.fairness import compute_order
+from mooring.planning.fairness import SHARED_SECONDS, compute_order
 
 log = structlog.get_logger()
 
@@ -267,8 +268,9 @@ class ClaimDesk:
         if pool is None or pool.spec.fairness is None:
             return await self._ledger.claims.position(claim.id)
         queue = await self._ledger.claims.queue(pool.namespace, pool.name)
-        live = await self._ledger.claims.held_by_owner(pool.namespace, pool.name)
-        order = compute_order(queue, live, pool.spec.fairness.weights)
+        since = later(self._clock.now(), -SHARED_SECONDS)
+        served = await self._ledger.claims.served_by_owner(pool.namespace, pool.name, since=since)
+        order = compute_order(queue, served, pool.spec.fairness.weights)
         return next((place for place, waiting in enumerate(order, 1) if waiting.id == claim.id), None)
 
     async def heartbeat(self, claim_id: str, epoch: int) -> Claim:

@@ -23,8 +23,9 @@ from mooring.engine.context import Context
 from mooring.ledger.records import Channel, Wake
 from mooring.model.claim import Claim, EndCause, Outcome, Verdict, WorkerSlot
 from mooring.model.errors import MooringError, Unavailable
+from mooring.model.moments import later
 from mooring.model.pool import Pool
-from mooring.planning.fairness import compute_order
+from mooring.planning.fairness import SHARED_SECONDS, compute_order
 
 log = structlog.get_logger()
 
@@ -171,8 +172,9 @@ class ClaimQueue:
         heads = await self._present_first(pool)
         if pool.spec.fairness is None:
             return heads
-        live = await self._ledger.claims.held_by_owner(pool.namespace, pool.name)
-        return tuple(compute_order(heads, live, pool.spec.fairness.weights))
+        since = later(self._clock.now(), -SHARED_SECONDS)
+        served = await self._ledger.claims.served_by_owner(pool.namespace, pool.name, since=since)
+        return tuple(compute_order(heads, served, pool.spec.fairness.weights))
 
     async def _present_first(self, pool: Pool) -> tuple[Claim, ...]:
         claims, now = self._ledger.claims, self._clock.now()

@@ -232,8 +232,8 @@ class PostgresClaims:
         count: int = await self._database.fetch_value(_SQL["count_open"], namespace, pool, owner)
         return count
 
-    async def held_by_owner(self, namespace: str, pool: str) -> Mapping[str, int]:
-        rows = await self._database.fetch(_SQL["held_by_owner"], namespace, pool)
+    async def served_by_owner(self, namespace: str, pool: str, *, since: datetime) -> Mapping[str, int]:
+        rows = await self._database.fetch(_SQL["served_by_owner"], namespace, pool, since)
         return {row["owner"]: row["claims"] for row in rows}
 
     async def count_by_pool(self) -> tuple[PoolCount, ...]:

@@ -305,9 +305,12 @@ WHERE mine.id = $1 AND mine.state = 'queued'
 SELECT count(*) FROM claims
 WHERE namespace = $1 AND pool = $2 AND owner = $3 AND ended_at IS NULL
 
--- name: held_by_owner
-SELECT owner, count(*) AS claims FROM claims
-WHERE namespace = $1 AND pool = $2 AND {live} GROUP BY owner
+-- name: served_by_owner
+SELECT owner, count(*) AS claims FROM (
+    SELECT owner FROM claims WHERE namespace = $1 AND pool = $2 AND {live}
+    UNION ALL
+    SELECT owner FROM claims WHERE namespace = $1 AND pool = $2 AND ended_at >= $3 AND claimed_at IS NOT NULL
+) AS served GROUP BY owner
 
 -- name: count_by_pool
 SELECT namespace, pool,

@@ -85,10 +85,13 @@ class MemoryClaimReads:
     async def count_open(self, namespace: str, pool: str, owner: str) -> int:
         return count_owned(await self._session.turn(), namespace, pool, owner)
 
-    async def held_by_owner(self, namespace: str, pool: str) -> Mapping[str, int]:
-        opened = (await self._session.turn()).open.values()
-        live = (one for one in opened if one.live and (one.namespace, one.pool) == (namespace, pool))
-        return dict(Counter(one.owner for one in live))
+    async def served_by_owner(self, namespace: str, pool: str, *, since: datetime) -> Mapping[str, int]:
+        claims = (await self._session.turn()).claims.values()
+        mine = (one for one in claims if (one.namespace, one.pool) == (namespace, pool))
+        recent = (
+            one for one in mine if (one.ended_at is not None and one.ended_at >= since and one.claimed_at) or one.live
+        )
+        return dict(Counter(one.owner for one in recent))
 
     async def count_by_pool(self) -> tuple[PoolCount, ...]:
         opened = (await self._session.turn()).open.values()

@@ -34,6 +34,14 @@ class Trial(Hands):
     def until_state(self, kind: str, status: str) -> None:
         self.until_node(self.name, kind, status)
 
+    def interrupt(self, fault: str, ready: str, undo: str) -> None:
+        """The fault shows in the condition Ready. Once it is undone, the node is Ready and the container went on."""
+        self.inject(fault)
+        self.until_state("Ready", ready)
+        self.inject(undo)
+        self.until_state("Ready", "True")
+        self.assert_the_container_went_on()
+
     def assert_the_container_went_on(self) -> None:
         after = self.until_ready("p")
         assert (started(after), restarts(after)) == (started(self.before), 0)
@@ -64,19 +72,11 @@ def a_pulled_cable_makes_a_node_unreachable_and_the_pod_goes_on(at: Trial) -> No
 
 
 def a_stopped_kubelet_leaves_containers_alone(at: Trial) -> None:
-    at.inject("stop-kubelet")
-    at.until_state("Ready", "Unknown")
-    at.inject("start-kubelet")
-    at.until_state("Ready", "True")
-    at.assert_the_container_went_on()
+    at.interrupt("stop-kubelet", "Unknown", "start-kubelet")
 
 
 def a_killed_containerd_finds_its_containers_again(at: Trial) -> None:
-    at.inject("kill-containerd")
-    at.until_state("Ready", "False")
-    at.inject("start-containerd")
-    at.until_state("Ready", "True")
-    at.assert_the_container_went_on()
+    at.interrupt("kill-containerd", "False", "start-containerd")
 
 
 def a_full_disk_evicts_and_taints(at: Trial) -> None:

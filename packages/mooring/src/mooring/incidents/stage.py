@@ -32,8 +32,6 @@ START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 NAMESPACE = "runners"
 TICK_SECONDS = 10.0
 _LOOK_SECONDS = 0.25
-_LONG_WAIT_SECONDS = 60.0  # after that, looks are rarer: in virtual time they cost more than what they wait for
-_RARE_LOOK_SECONDS = 1.0
 
 
 class NotInTime(MooringError):
@@ -195,10 +193,9 @@ class Stage:
         """Wait for a condition in the stage's time; returns how long it took."""
         started = self.clock.monotonic()
         while not await holds():
-            waited = self.clock.monotonic() - started
-            if waited > within:
+            if self.clock.monotonic() - started > within:
                 raise NotInTime(f"not within {within} s: {what}; status {await self.status()}")
-            await self.clock.sleep(_LOOK_SECONDS if waited < _LONG_WAIT_SECONDS else _RARE_LOOK_SECONDS)
+            await self.clock.sleep(_LOOK_SECONDS)
         return self.clock.monotonic() - started
 
     async def until_idle(self, count: int, within: float = 120.0, name: str = "linux") -> float:

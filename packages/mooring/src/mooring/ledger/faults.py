@@ -168,12 +168,11 @@ class _Disturbed:
         self._inner = inner
 
     def __getattr__(self, method: str) -> Callable[..., Any]:
-        act = getattr(self._inner, method)
-        if not iscoroutinefunction(act):
+        if not iscoroutinefunction(getattr(self._inner, method)):
             raise AttributeError(f"{self._noun}.{method} is not a call")
 
         async def call(*arguments: object, **named: object) -> Any:
-            return await self._ledger.run(self._noun, method, lambda: act(*arguments, **named))
+            return await self._ledger.run(self._noun, method, lambda: getattr(self._inner, method)(*arguments, **named))
 
         setattr(self, method, call)  # found directly from now on
         return call

@@ -31,6 +31,8 @@ ALLOWED = {
     "mooring/tests/client/test_runtimes.py": _LOOP,
     "mooring/tests/client/test_trust.py": _LOOP,
     "mooring/tests/controllers/pools/test_probe.py": _LOOP,
+    "mooring/tests/fire/__main__.py": _PROGRAM,
+    "mooring/tests/fire/soak.py": _PROGRAM,
     "mooring/tests/ledger/test_embedded.py": _FIXTURE,
     "mooring/tests/ledger/test_twin.py": _LIVES,
     "mooring/tests/nodes/traffic.py": _PROGRAM,

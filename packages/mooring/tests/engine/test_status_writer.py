@@ -5,10 +5,11 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import msgspec
+import pytest
 
 from drydock import VirtualLoop
 from hawser.client import KubeClient
-from hawser.errors import ObjectNotFound, Status
+from hawser.errors import ObjectConflict, ObjectNotFound, Status
 from hawser.resources import PODS
 from hawser.views import Meta
 from mooring.engine.events import EventWriter
@@ -28,10 +29,13 @@ class Api:
 
     patches: list[dict[str, Any]] = field(default_factory=list)
     gone: bool = False
+    refusing: bool = False
 
     async def merge_patch(self, _: object, name: str, body: dict[str, Any], *__: object, **___: object) -> Any:
         if self.gone:
             raise ObjectNotFound(Status(code=404))
+        if self.refusing:
+            raise ObjectConflict(Status(code=409))
         self.patches.append(body)
         return SimpleNamespace(metadata=Meta(resource_version=str(10 + len(self.patches))))
 
@@ -75,6 +79,20 @@ async def test_the_next_write_is_fenced_on_the_newest_version_that_was_read_or_w
     status.latest(POOL.key, Count(True, 2), 20)
     await status.write(POOL, Count(True, 2), Count(True, 3))
     assert [patch["metadata"]["resourceVersion"] for patch in api.patches] == ["10", "11", "20"]
+
+
+async def test_after_a_conflict_the_cache_counts_also_if_it_is_older_than_what_was_written_here() -> None:
+    """A cluster that was restored from a backup never reaches the version of the write again."""
+    api = Api()
+    status = writer(api)
+    await status.write(POOL, Count(False, 0), Count(True, 1))
+    api.refusing = True
+    with pytest.raises(ObjectConflict):
+        await status.write(POOL, Count(True, 1), Count(True, 2))
+    api.refusing = False
+    assert status.latest(POOL.key, Count(False, 0), 9) == Count(False, 0)
+    await status.write(POOL, Count(False, 0), Count(True, 2))
+    assert api.patches[-1]["metadata"]["resourceVersion"] == "9"
 
 
 async def test_counts_wait_for_the_pause_and_verdicts_do_not() -> None:

@@ -9,7 +9,7 @@ import msgspec
 
 from hawser.client import KubeClient
 from hawser.clock import Clock
-from hawser.errors import ObjectNotFound
+from hawser.errors import ObjectConflict, ObjectNotFound
 from hawser.resources import Resource
 from hawser.views import format_time
 from mooring.engine.events import EventNote, EventWriter
@@ -110,6 +110,10 @@ class StatusWriter(Generic[S]):
             )
         except ObjectNotFound:
             return None
+        except ObjectConflict:
+            # Not what was written here any more; a cluster that was restored never comes back to that version.
+            self._written.pop(owner.key, None)
+            raise
         version = view.metadata.version
         self.saw(owner.key, version)
         self._written[owner.key] = _Written(status, version, self._clock.monotonic())

@@ -147,6 +147,7 @@ class Programme:
         self._workers = options.workers
         self._seconds = options.seconds
         self._rounds = options.rounds
+        self._burst = min(BURST, options.workers)
 
     async def run(self, *, only_rounds: bool) -> Measured:
         measured = Measured()
@@ -161,11 +162,14 @@ class Programme:
         pace = {"rate": RATES[0], "seconds": self._seconds}
         measured.with_releases = await self._meter.measure("with releases, 45/s", kind="arrivals", **pace)
         for _ in range(BURSTS):
-            names = _repeated(self._names, BURST)
-            raw = await self._meter.measure("raw, burst of 300", kind="patch", names=names, clients=BURST)
-            measured.bursts.append((raw, await self._claim("claims, burst of 300", BURST, BURST)))
+            names = _repeated(self._names, self._burst)
+            raw = await self._meter.measure(
+                f"raw, burst of {self._burst}", kind="patch", names=names, clients=self._burst
+            )
+            claims = await self._claim(f"claims, burst of {self._burst}", self._burst, self._burst)
+            measured.bursts.append((raw, claims))
         for clients in (1, 10):
-            await self._claim(f"claims, {clients} clients", max(50, self._workers // 12), clients)
+            await self._claim(f"claims, {clients} clients", max(1, self._workers // 12), clients)
         await self._meter.measure("claim+release, 20", kind="cycle", count=self._workers // 3, clients=20)
         return measured
 
@@ -176,7 +180,7 @@ class Programme:
 
     async def _arrivals(self, rate: int) -> Pair:
         """As long as there are workers for claims that are not released."""
-        pace = {"rate": rate, "seconds": min(self._seconds, self._workers * 0.8 / rate)}
+        pace = {"rate": rate, "seconds": min(self._seconds, self._workers * 0.6 / rate)}
         raw = await self._meter.measure(f"raw, {rate}/s", kind="patch arrivals", names=self._names, **pace)
         claims = await self._meter.measure(f"claims, {rate}/s", kind="claim arrivals", **pace)
         await self._meter.release_all()

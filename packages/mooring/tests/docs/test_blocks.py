@@ -33,11 +33,12 @@ KINDS: dict[str, Resource] = {
 
 def _pool(**spec: Any) -> dict[str, Any]:
     template = {"spec": {"containers": [{"name": "worker", "image": "registry.example/worker:1"}]}}
-    whole = {"warm": 1, "max": 2, "template": template, **spec}
+    whole = {**({} if "demand" in spec else {"warm": 1}), "max": 2, "template": template, **spec}
     return {"kind": "WorkerPool", "metadata": {"name": "part", "namespace": "runners"}, "spec": whole}
 
 
 PARTS_OF_POOLS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "docs/how-to/demand.md": lambda part: _pool(**part["spec"]),
     "docs/how-to/tenants.md": lambda part: _pool(**part["spec"]),
     "docs/how-to/mint.md": lambda part: _pool(**part),
     "docs/reference/sdk.md": lambda part: _pool(template=part, dispatch="Poll"),

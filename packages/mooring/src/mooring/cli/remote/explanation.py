@@ -52,7 +52,7 @@ def run_explain(asked: ExplainCommand, endpoint: Endpoint, output: Format) -> No
     workers = _find_workers(connection, kind, found)
     shown = f"claim/{found['id']}" if kind == "claim" else _LISTINGS[kind].name.format(**found)
     report = {"object": shown, "state": _state(kind, found), "why": found["why"], "workers": workers}
-    if kind == "pool" and found["spec"].get("demand"):
+    if kind == "pool" and (found["status"] or {}).get("demand"):
         path = f"/v1/pools/{found['namespace']}/{found['name']}/demand"
         report["demand"] = connection.get(path)
     show_one("WhyReport", report, output, shown, lambda: _print(report))

@@ -50,7 +50,7 @@ REFUSED = {
     "a reserve above the floor": (
         _spec(warm=2, reserve={"acme": 2, "globex": 1}),
         "spec.reserve",
-        "spec.reserve must be at most spec.warm in all",
+        "spec.reserve must be at most spec.warm or spec.demand.min in all",
     ),
     "a reserve of nothing": (_spec(reserve={"acme": 0}), "spec.reserve.acme", "should be greater than or equal to 1"),
     "an owner's worker that others share": (

@@ -116,7 +116,8 @@ def test_programs_with_the_bearer_may_come_from_anywhere(api: httpx.Client):
 
 def test_a_browser_without_login_is_led_to_it_when_it_tries_to_act(stranger: httpx.Client):
     answer = stranger.post("/actions/invariants/adopted/resume", data={}, headers={"Accept": "text/html"})
-    assert (answer.status_code, answer.headers["location"]) == (303, "/login")
+    back = "/login?next=%2Factions%2Finvariants%2Fadopted%2Fresume"
+    assert (answer.status_code, answer.headers["location"]) == (303, back)
 
 
 def test_the_roles_that_a_refusal_names_exist(up: Up):

@@ -35,7 +35,8 @@ BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;
         ("GET", "/v1/nope", 404, "not_found"),
         ("GET", "/v1/pools/runners/linus", 404, "runners/linux"),
         ("GET", "/claims?before=0", 400, "invalid_input"),
-        ("GET", "/actions/claims/x/release", 405, "method_not_allowed"),
+        ("GET", "/actions/claims/x/release", 404, "not_found"),
+        ("GET", "/actions/pools/apply", 405, "method_not_allowed"),
         ("POST", "/actions/claims/nope/release", 404, "not_found"),
     ],
 )

@@ -73,13 +73,14 @@ def test_a_claim_made_on_the_pool_s_page_is_drawn_and_released_with_its_reason(p
     page.locator("#dialog").get_by_role("button", name="Claim").click()
     expect(page.locator("#claim h2").first).to_contain_text("runs on linux-")
     assert page.locator(".timeline .lane-row").count() >= 2
+    page.locator("#claim .facts").get_by_role("link", name=re.compile("linux-")).click()
+    expect(page.locator("h1")).to_contain_text("runners/linux-")
+    page.go_back()
     page.get_by_role("link", name="Release").click()
     page.locator("#dialog").get_by_label("Reason").fill("walked through")
     page.locator("#dialog").get_by_role("button", name="Release").click()
     expect(page.locator("#toast")).to_contain_text("release Claim")
     expect(page.locator("#claim")).to_contain_text("walked through")
-    page.locator("#claim .facts").get_by_role("link", name=re.compile("linux-")).click()
-    expect(page.locator("h1")).to_contain_text("runners/linux-")
 
 
 def test_the_palette_finds_objects_and_opens_them(page: Page, up: Up):

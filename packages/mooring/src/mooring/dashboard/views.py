@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 import msgspec
 from jinja2 import Environment, PackageLoader, select_autoescape
 
+from mooring.dashboard.line_breaks import breakable
 from mooring.dashboard.links import linked
 from mooring.dashboard.navigation import LIVE, MENU
 from mooring.dashboard.shapes import path_of
@@ -25,6 +26,7 @@ PAGE_ROWS = 100
 templates = Environment(
     loader=PackageLoader("mooring.dashboard"), autoescape=select_autoescape(), trim_blocks=True, lstrip_blocks=True
 )
+templates.filters["breakable"] = breakable
 templates.filters["linked"] = linked
 templates.globals["path_of"] = path_of
 templates.globals["describe_span"] = describe_span

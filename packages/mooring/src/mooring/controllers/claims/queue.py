@@ -5,7 +5,6 @@ A slot that its replica leaves free for a moment is served by the others.
 """
 
 import asyncio
-import contextlib
 from collections.abc import Callable
 from math import inf
 
@@ -73,17 +72,20 @@ class ClaimQueue:
                 task.cancel()
 
     async def _serve_for(self, seconds: float) -> None:
-        deadline = self._clock.monotonic() + seconds
+        deadline, others_due = self._clock.monotonic() + seconds, False
         while (left := deadline - self._clock.monotonic()) > 0:
             await self._serve_all(self._ready.take_own)
             head_start = self._head_start()
-            if head_start <= 0:
-                self._others_since = None
+            if others_due or head_start <= 0:
+                self._others_since, others_due, head_start = None, False, inf
                 await self._serve_all(self._take_any)
-                head_start = left
-            with contextlib.suppress(TimeoutError):
+            try:
                 async with asyncio.timeout(min(left, head_start)):
                     await self._wake.wait()
+            except TimeoutError:  # what is over is not computed again: a rest too small for the clock would never end
+                if left <= head_start:
+                    return
+                others_due = True
             self._wake.clear()
 
     def _head_start(self) -> float:

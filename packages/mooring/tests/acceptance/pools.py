@@ -22,6 +22,7 @@ def pool_body(up: Up, name: str, **changes: Any) -> dict[str, Any]:
     spec = {key: value for key, value in spec.items() if value not in (None, "", {"perOwner": None})}
     container = spec["template"]["spec"]["containers"][0]
     container["readinessProbe"]["periodSeconds"] = 1
+    container["readinessProbe"]["initialDelaySeconds"] = 2  # pages are drawn once a second: a start has to be seen
     container["resources"]["requests"] = {"cpu": "10m", "memory": "16Mi"}
     spec |= {"warm": 3, "max": 6, "idleSeconds": 1, "placement": PLACEMENT, "protection": {"graceSeconds": 1}}
     spec |= changes

@@ -126,7 +126,7 @@ async def probes_ask_by_http_and_tcp(at: Probed) -> Facts:
         env=[address],
         ports=[{"name": "web", "containerPort": 8080}],
         startupProbe={"tcpSocket": {"port": "web"}, "periodSeconds": 1, "failureThreshold": 30},
-        readinessProbe={"httpGet": {"path": "/ready", "port": "web"}, "periodSeconds": 1},
+        readinessProbe={"httpGet": {"path": "/ready", "port": "web"}, "periodSeconds": 1, "timeoutSeconds": 20},
         **MOUNT,
     )
     deaf = shell(OBEDIENT, livenessProbe={"tcpSocket": {"port": 8081}, "periodSeconds": 1, "failureThreshold": 2})

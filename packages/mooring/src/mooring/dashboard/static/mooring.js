@@ -64,13 +64,14 @@
   }
   // --- filters apply while somebody types ----------------------------------------------------------------------------
   const filters = document.querySelector("form[data-filters]");
-  let typing;
+  let typing, shown = location.pathname + location.search;
   function filter() {
     const given = [...new FormData(filters)].filter(([, value]) => value !== "");
     const query = new URLSearchParams(given).toString();
     const target = filters.getAttribute("action") + (query ? "?" + query : "");
     if (target === location.pathname + location.search) return;
     history.pushState(null, "", target);
+    shown = target;
     disconnect();
     reload().then(connect);
   }
@@ -84,7 +85,8 @@
   });
   document.addEventListener("focusout", () => { if (skipped) { skipped = false; setTimeout(reload); } });
   document.addEventListener("visibilitychange", () => { if (document.hidden) disconnect(); else connect(); });
-  window.addEventListener("popstate", () => location.reload());
+  // A link within the page is a step of the history too: only another address is another page.
+  window.addEventListener("popstate", () => { if (location.pathname + location.search !== shown) location.reload(); });
   document.addEventListener("click", event => {
     const copied = event.target.closest?.("[data-copy]");
     if (copied) navigator.clipboard.writeText(copied.dataset.copy).then(() => { copied.textContent = "Copied"; });

@@ -12,7 +12,8 @@ def test_every_line_of_the_tutorial_works_and_the_demo_is_as_it_was(up: Up, tmp_
     require_kubectl()
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     (tmp_path / ".state").symlink_to(up.state)
-    environment = {"KUBECONFIG": str(up.kubeconfig), "PATH": f"{Path(MOORING).parent}:{os.environ['PATH']}"}
+    path = f"{Path(MOORING).parent}:{os.environ['PATH']}"
+    environment = {"KUBECONFIG": str(up.kubeconfig), "PATH": path, "COLUMNS": "160"}  # narrow terminals cut texts
     steps = list(steps_of("tutorial/first-pool.md"))
     assert len(steps) > 20
     pools = {(pool["namespace"], pool["name"]) for pool in up.get("/v1/pools")["items"]}

@@ -3,14 +3,17 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+INTEGRATED := $(VENV)/.integrated
+INTEGRATIONS := $(patsubst %/pyproject.toml,%,$(wildcard integrations/*/pyproject.toml))
 PACKAGES := packages/hawser packages/drydock packages/mooring
-NO_EMIT := --no-emit-package kube-hawser --no-emit-package kube-drydock --no-emit-package kube-mooring
+OWN := kube-hawser kube-drydock kube-mooring $(INTEGRATIONS:integrations/%=kube-mooring-%)
+NO_EMIT := $(OWN:%=--no-emit-package %)
 
 CORES := $(shell getconf _NPROCESSORS_ONLN)
 # Tests start hundreds of Python processes: each uses the bytecode that the first one wrote.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup up test test-fast check kubernetes nodes helm wheels image bench lock docs mutants campaign fire soak clean
+.PHONY: setup integrations up test test-fast check kubernetes nodes helm wheels image bench lock docs mutants campaign fire soak clean
 
 setup: $(STAMP)
 
@@ -24,10 +27,18 @@ $(STAMP): requirements.lock $(PACKAGES:%=%/pyproject.toml)
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation $(PACKAGES:%=-e %)
 	@touch $@
 
+# Buildbot, JupyterHub and the drivers that the integrations are tested with: `make up` does without them.
+integrations: $(INTEGRATED)
+
+$(INTEGRATED): $(STAMP) integrations/requirements.lock $(INTEGRATIONS:%=%/pyproject.toml)
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --compile-bytecode -r integrations/requirements.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation $(INTEGRATIONS:%=-e %)
+	@touch $@
+
 up: setup
 	@exec $(BIN)/mooring up --state .state
 
-check: setup
+check: integrations
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -36,12 +47,12 @@ check: setup
 	$(BIN)/python tools/limits
 
 # Most tests of the full run wait for other processes: three workers a core.
-test: setup
+test: integrations
 	@tools/chromium
 	$(BIN)/pytest -n $(shell expr 3 \* $(CORES)) --durations=25
 
 test-fast: setup
-	$(BIN)/pytest -n $(CORES) -m "not (realtime or kubernetes or nodes or browser or slow)" --durations=25
+	$(BIN)/pytest packages -n $(CORES) -m "not (realtime or kubernetes or nodes or browser or slow)" --durations=25
 
 kubernetes: setup
 	$(BIN)/drydock build
@@ -58,8 +69,10 @@ wheels: setup
 image: setup
 	$(BIN)/python tools/image
 
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 lock: setup
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header $(NO_EMIT) requirements.in -o requirements.lock
+	$(COMPILE) $(NO_EMIT) requirements.in -o requirements.lock
+	$(COMPILE) $(NO_EMIT) integrations/requirements.in -o integrations/requirements.lock
 
 # The reference is written from the code, then the site is built; a warning, such as a broken link, is an error.
 docs: setup

@@ -1,0 +1,1 @@
+"""BLAST searches over shards that Mooring keeps warm, from databases in an object store."""

@@ -1,0 +1,1 @@
+"""Runs the jobs of GitHub Actions on warm Mooring workers."""

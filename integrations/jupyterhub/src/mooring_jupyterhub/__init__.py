@@ -1,0 +1,1 @@
+"""A JupyterHub spawner that starts notebook servers on warm Mooring workers."""

@@ -1,0 +1,1 @@
+"""Serves the PostgreSQL wire protocol from the query workers of a Mooring pool."""

@@ -51,7 +51,11 @@ async def a_namespace_is_held_up(at: Probed) -> Facts:
     held = {"metadata": {"name": "held", "finalizers": ["example.com/hold"]}}
     await at.client.create(CONFIGMAPS.raw(), held, name)
     await at.client.delete(NAMESPACES, name)
-    await at.clock.sleep(8)
+
+    async def explained() -> bool:
+        return bool(conditions(await at.client.get(NAMESPACES.raw(), name)))
+
+    await at.until(explained)
     ending = await at.client.get(NAMESPACES.raw(), name)
     await at.client.merge_patch(CONFIGMAPS.raw(), "held", {"metadata": {"finalizers": None}}, name)
 

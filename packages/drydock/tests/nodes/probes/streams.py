@@ -19,8 +19,8 @@ async def logs(at: Probed) -> Facts:
 async def logs_of_the_run_before(at: Probed) -> Facts:
     await at.pod("p", shell("echo $RANDOM > /dev/null; echo run; sleep 1; exit 1"), restartPolicy="OnFailure")
     await at.until("p", lambda pod: any(one["restartCount"] for one in statuses(pod)))
-    await at.until_log("p", "run")
-    return {"now": await at.log("p"), "before": await at.log("p", previous=True)}
+    # The kubelet removes older runs: one that it names may be gone before its log is read.
+    return {"now": await at.until_log("p", "run"), "before": await at.until_log("p", "run", previous=True)}
 
 
 async def logs_before_the_start(at: Probed) -> Facts:

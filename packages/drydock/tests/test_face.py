@@ -30,6 +30,7 @@ def sources(*folders: str) -> Iterator[Path]:
         yield from sorted((ROOT / folder).rglob("*.py"))
 
 
+@pytest.mark.slow
 def test_everything_outside_uses_only_the_face() -> None:
     found = [
         f"{path.relative_to(ROOT)} imports {module}"
@@ -40,6 +41,7 @@ def test_everything_outside_uses_only_the_face() -> None:
     assert found == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["hawser", "drydock"])
 def test_the_packages_below_know_nothing_of_mooring(package: str) -> None:
     found = [

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
+import pytest
+
 from drydock import ADMIN, ApiServer, VirtualLoop, run_virtual
 from drydock.faults import (
     Answer,
@@ -102,6 +104,7 @@ def storm(seed: int) -> str:
     return run_virtual(main, seed=seed, start=START)
 
 
+@pytest.mark.slow
 def test_after_any_storm_the_cache_equals_a_list_without_ever_relisting_by_the_clock() -> None:
     for seed in range(25):
         storm(seed)

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from drydock import VirtualLoop, run_virtual
 from drydock.faults import (
     Answer,
@@ -113,6 +115,7 @@ def storm(seed: int) -> tuple[str, dict[str, int]]:
     return run_virtual(main, seed=seed, start=START)
 
 
+@pytest.mark.slow
 def test_after_any_storm_the_cache_equals_a_list_and_it_never_went_back() -> None:
     sometimes = Sometimes(str(effect) for effect in EFFECTS)
     for seed in range(SEEDS):

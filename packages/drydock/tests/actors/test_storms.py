@@ -89,6 +89,7 @@ def writes(world: Cluster) -> dict[str, int]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", fast_first(range(4), 1))
 async def test_after_a_storm_everything_is_as_asked_for_and_then_quiet(seed: int) -> None:
     storm = a_storm()
@@ -102,6 +103,7 @@ async def test_after_a_storm_everything_is_as_asked_for_and_then_quiet(seed: int
         assert writes(world) == before
 
 
+@pytest.mark.slow
 async def test_an_idle_hour_costs_the_controllers_nothing_but_their_watches() -> None:
     async with cluster() as world:
         await world.add_nodes("a", "b", "c", "d")
@@ -114,6 +116,7 @@ async def test_an_idle_hour_costs_the_controllers_nothing_but_their_watches() ->
         assert len(calls) < 600  # two dozen watches, each renewed every five to ten minutes, listed once an hour
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_trace() -> None:
     async def story() -> tuple[str, dict[str, int]]:
         async with cluster(3, a_storm()) as world:
@@ -125,6 +128,7 @@ def test_the_same_seed_gives_the_same_trace() -> None:
     assert run_virtual(story, seed=9, start=START) == run_virtual(story, seed=9, start=START)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", fast_first(range(2), 1))
 async def test_controllers_that_die_again_and_again_count_every_pod_once(seed: int) -> None:
     async with cluster(seed) as world:

@@ -10,6 +10,7 @@ from hawser.clock import Entropy
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
+@pytest.mark.slow
 def test_an_hour_of_five_hundred_workers_takes_seconds() -> None:
     async def main() -> datetime:
         clock = VirtualLoop.running().clock

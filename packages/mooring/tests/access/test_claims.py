@@ -61,6 +61,7 @@ async def test_payload_and_epoch_are_for_the_holder_alone(world):
         assert listed["epoch"] == made["epoch"]
 
 
+@pytest.mark.slow
 async def test_the_audit_trail_and_the_invariants_show_no_epoch_of_a_claim(world):
     async with open_front(world, world.start()) as front:
         await world.pool(warm=3, max=6, reuse="Never")

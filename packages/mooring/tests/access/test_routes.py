@@ -56,6 +56,7 @@ def test_every_live_view_needs_what_its_page_needs():
     }
 
 
+@pytest.mark.slow
 async def test_every_caller_gets_what_the_table_says(world):
     async with open_front(world, world.start()) as front:
         callers, node = await make_callers(world), await make_objects(world)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from mooring.api.access.control import AccessOptions
 from mooring.api.access.sessions import COOKIE
@@ -63,6 +64,7 @@ async def test_the_ledger_keeps_the_hash_of_a_session_and_not_its_id(world):
         assert kept is not None and session_id not in str(kept)
 
 
+@pytest.mark.slow
 async def test_a_cookie_is_hidden_from_scripts_and_other_sites_and_secure_under_tls(world):
     async with open_front(world, world.start()) as front:
         answer = await front.call("POST", "/login", body={"token": OPERATOR_TOKEN}, headers=SAME)

@@ -3,6 +3,8 @@
 import ast
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[4]
 
 _LOOP = "is about the event loop itself, or runs the same test under asyncio and uvloop"
@@ -58,6 +60,7 @@ def _starts_a_loop(node: ast.AST) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_only_the_files_listed_here_start_an_event_loop():
     packages = ROOT / "packages"
     found = {

@@ -134,6 +134,7 @@ def _understand(words: list[str]) -> None:
     command.make_context(name, arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", sorted({page for page, _ in documented_commands()}))
 def test_every_command_is_understood(page: str) -> None:
     for where, text in documented_commands():

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 from mooring.model import names
@@ -14,6 +15,7 @@ DOCS = ROOT / "docs"
 GENERATED = "<!-- Written by tools/reference"
 
 
+@pytest.mark.slow
 def test_the_reference_is_that_of_the_code(tmp_path: Path):
     subprocess.run([sys.executable, str(ROOT / "tools" / "reference"), str(tmp_path)], check=True)
     written = {path.relative_to(tmp_path): path.read_text() for path in tmp_path.rglob("*.md")}
@@ -37,6 +39,7 @@ def test_every_page_is_in_one_part_of_the_site():
     assert sorted(listed) == sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
 
 
+@pytest.mark.slow
 def test_the_site_builds_without_a_warning(tmp_path: Path):
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

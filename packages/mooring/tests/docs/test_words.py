@@ -7,6 +7,8 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[4]
 TEXTS = {".py", ".md", ".sql", ".sh", ".html", ".yaml", ".js", ".toml"}
 NUMBERED = re.compile(r"\b(rules?|faults?|sections?) \d+", re.IGNORECASE)
@@ -42,6 +44,7 @@ def test_nothing_refers_to_numbered_rules_that_the_repository_does_not_have():
     assert found == []
 
 
+@pytest.mark.slow
 def test_sources_and_documents_use_plain_words():
     found = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"

@@ -9,6 +9,7 @@ from packages.mooring.tests.incidents.halves import play_half
 from packages.testing.lanes import fast_first
 
 
+@pytest.mark.slow
 def test_without_adoption_shields_stay_where_nobody_works_and_are_missing_where_somebody_does():
     figures = play_half(ControlPlaneFailover, protected=False, seed=1).figures
     assert figures.outage

@@ -13,6 +13,7 @@ from packages.mooring.tests.scenarios.harbour import harbour
 POOL = f"{NAMESPACE}/linux"
 
 
+@pytest.mark.slow
 def test_without_protection_every_query_dies_seconds_after_the_taint():
     figures = play_half(DriftRoll, protected=False, seed=1).figures
     assert figures.outage

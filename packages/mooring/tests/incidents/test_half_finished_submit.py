@@ -17,6 +17,7 @@ def test_without_protection_no_submit_gets_past_the_leftovers():
     assert "paused" in str(figures.measured["reason"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", fast_first([1, 2], 1))
 def test_with_protection_all_eight_succeed_and_the_neighbour_works_on(seed: int):
     figures = play_half(HalfFinishedSubmit, protected=True, seed=seed).figures

@@ -7,6 +7,7 @@ from packages.mooring.tests.incidents.halves import play_half
 from packages.testing.lanes import fast_first
 
 
+@pytest.mark.slow
 def test_without_protection_it_succeeded_and_is_pending_for_14_minutes():
     figures = play_half(UnschedulableService, protected=False, seed=1).figures
     assert figures.outage
@@ -19,6 +20,7 @@ def test_without_protection_it_succeeded_and_is_pending_for_14_minutes():
     assert figures.measured["ownPodsPendingSeconds"] >= 835
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", fast_first([1, 2], 1))
 def test_with_protection_it_is_refused_before_apply_and_its_fix_makes_it_serve(seed: int):
     figures = play_half(UnschedulableService, protected=True, seed=seed).figures

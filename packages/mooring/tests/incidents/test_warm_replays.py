@@ -8,6 +8,7 @@ from packages.mooring.tests.incidents.halves import play_half
 from packages.testing.lanes import fast_first
 
 
+@pytest.mark.slow
 def test_without_protection_ten_of_ten_fail_on_every_cycle():
     figures = play_half(NodeRotation, protected=False, seed=1).figures
     assert figures.outage and figures.measured["phase"] == "Stale"
@@ -17,6 +18,7 @@ def test_without_protection_ten_of_ten_fail_on_every_cycle():
     assert figures.measured["olderJobsStillThere"] == figures.measured["olderJobs"] == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", fast_first([1, 2], 1))
 def test_with_protection_one_cycle_leads_to_ready(seed):
     figures = play_half(NodeRotation, protected=True, seed=seed).figures
@@ -27,6 +29,7 @@ def test_with_protection_one_cycle_leads_to_ready(seed):
     assert figures.measured["olderJobsStillThere"] == 1, "three are pinned, each in another way; one is not"
 
 
+@pytest.mark.slow
 def test_an_impatient_warmup_is_declared_failed_half_a_minute_before_its_permission_works():
     figures = play_half(PermissionLag, protected=False, seed=1).figures
     assert figures.outage and figures.measured["phase"] == "Failed"

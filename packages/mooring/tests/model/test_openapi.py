@@ -175,6 +175,7 @@ COSTLY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", COSTLY)
 def test_an_item_that_many_paths_share_is_not_read_for_each_of_them(kind: str):
     small, _ = read_counting(**sharing(COSTLY[kind], 1))
@@ -237,6 +238,7 @@ ITEMS = JSON | st.fixed_dictionaries({}, optional={"get": OPERATIONS, "post": OP
 SCHEMAS = JSON | st.dictionaries(st.sampled_from(WORDS), st.fixed_dictionaries({}, optional=dict.fromkeys(WORDS, JSON)))
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(item=ITEMS, info=JSON, schemas=SCHEMAS)
 def test_nothing_inside_a_document_makes_reading_it_fail(item: Any, info: Any, schemas: Any):

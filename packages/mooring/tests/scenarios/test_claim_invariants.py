@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 
+import pytest
+
 from drydock.faults import Crash, Delay, Rule
 from hawser.resources import PODS, SERVICEACCOUNTS
 from mooring.ledger.records import AuditFilter
@@ -37,6 +39,7 @@ async def test_a_leaked_stamp_is_removed_in_about_five_minutes_and_not_before_it
     assert page.total == 3
 
 
+@pytest.mark.slow
 async def test_a_stamped_worker_that_executes_or_does_not_say_is_never_touched_in_a_pool_that_keeps_them(world):
     world.start()
     await world.pool(warm=2, max=2, reclaim={"policy": "Keep"})
@@ -48,6 +51,7 @@ async def test_a_stamped_worker_that_executes_or_does_not_say_is_never_touched_i
     assert await stamped(world) == {busy, silent}
 
 
+@pytest.mark.slow
 async def test_a_paused_rule_does_not_act_until_it_is_resumed(world):
     replica = world.start()
     await world.pool(warm=1, max=1)
@@ -185,6 +189,7 @@ async def test_the_account_of_a_reaped_worker_goes_with_it(world):
     assert left.pod_name not in {account.metadata.name for account in accounts.items}
 
 
+@pytest.mark.slow
 async def test_a_stamp_with_an_epoch_that_the_ledger_never_issued_disarms_every_rule_that_trusts_its_rows(world):
     world.start()
     await world.pool(warm=1, max=1)

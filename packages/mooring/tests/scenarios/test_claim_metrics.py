@@ -64,6 +64,7 @@ async def test_a_claim_is_observed_once_though_two_replicas_serve(world):
     assert not any("acme" in line or "zeta" in line for line in generate_latest().decode().splitlines())
 
 
+@pytest.mark.slow
 async def test_ends_are_counted_by_cause(world):
     desk = world.start().mooring.claims.desk
     key = await open_pool(world, "metered-causes", warm=3)
@@ -103,6 +104,7 @@ async def _runs_again(desk: ClaimDesk, claim: Claim) -> bool:
     return found.state is ClaimState.RUNNING and found.epoch > claim.epoch
 
 
+@pytest.mark.slow
 async def test_a_claim_that_fails_on_its_second_worker_has_held_none(world):
     desk = world.start().mooring.claims.desk
     key = await open_pool(world, "metered-failed", mint={"url": "http://mint.example"})
@@ -188,6 +190,7 @@ async def test_gauges_of_claims_are_absent_while_the_ledger_cannot_be_read(world
     assert not counted(scrape("metered-unread"), "mooring_claims")
 
 
+@pytest.mark.slow
 async def test_no_series_of_a_deleted_pool_stays_not_even_of_claims_that_end_later(world):
     desk = world.start().mooring.claims.desk
     key = await open_pool(world, "metered-gone")

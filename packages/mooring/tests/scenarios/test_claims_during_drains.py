@@ -11,6 +11,8 @@ import os
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
+import pytest
+
 from drydock import Drain, DrainPolicy
 from drydock.faults import Delay, LagEvents, Rule
 from hawser.errors import ObjectNotFound
@@ -132,6 +134,7 @@ def _play_world(seed: int, rounds: int, play_one: PlayRound, **spec: object) -> 
     return play(scenario, seed)
 
 
+@pytest.mark.slow
 def test_a_claim_during_a_drain_is_protected_or_not_handed_out():
     outcomes: Counter[str] = Counter()
     for seed in range(max(1, ROUNDS // ROUNDS_A_WORLD)):
@@ -141,6 +144,7 @@ def test_a_claim_during_a_drain_is_protected_or_not_handed_out():
     assert outcomes["moved"] + outcomes["refused"], outcomes
 
 
+@pytest.mark.slow
 def test_sessions_on_a_shared_worker_survive_a_claim_and_a_drain_that_meet_there():
     outcomes: Counter[str] = Counter()
     for seed in range(max(1, ROUNDS // ROUNDS_A_WORLD)):

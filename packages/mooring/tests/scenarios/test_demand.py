@@ -33,6 +33,7 @@ async def floor(world, name="elastic"):
     return (await world.status(name)).get("demand", {}).get("floor", 0)
 
 
+@pytest.mark.slow
 @slow_starts
 async def test_the_floor_follows_a_step_comes_down_slowly_and_never_takes_a_held_worker(world):
     first = world.start("a")
@@ -59,6 +60,7 @@ async def test_the_floor_follows_a_step_comes_down_slowly_and_never_takes_a_held
     assert (await desk.heartbeat(held.id, held.epoch)).state == "running", "held all the time"
 
 
+@pytest.mark.slow
 @slow_starts
 async def test_what_was_learnt_survives_the_leader(world):
     first = world.start("a")
@@ -76,6 +78,7 @@ async def test_what_was_learnt_survives_the_leader(world):
     assert after["startSeconds"] == pytest.approx(before["startSeconds"], rel=0.2)
 
 
+@pytest.mark.slow
 @slow_starts
 async def test_a_pool_at_zero_serves_its_first_claim_after_one_start_and_is_empty_again_later(world):
     first = world.start("a")

@@ -245,6 +245,7 @@ async def test_nodes_that_may_not_be_listed_are_a_line_with_the_missing_verb_and
         assert {"api", "ledger", "cache/pods", "permission/pods"} <= set(lines(checkup, "ok"))
 
 
+@pytest.mark.slow
 async def test_a_pool_whose_workers_crash_is_one_failing_line_with_its_last_words_and_a_fix():
     def crash(_):
         return Script(run_seconds=0.5, exit_code=1, logs=("starting", "cannot find /etc/worker.conf"))

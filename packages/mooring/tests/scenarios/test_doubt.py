@@ -60,6 +60,7 @@ def left(world: Harbour, count: int) -> Callable[[], Awaitable[bool]]:
     return holds
 
 
+@pytest.mark.slow
 async def test_behind_a_hanging_watch_nothing_is_deleted_once_it_counts_as_silent_and_the_doctor_warns(world):
     hung = [
         Rule(SilenceStream(), resource="pods", watch=True, since_seconds=60, until_seconds=1500),
@@ -84,6 +85,7 @@ async def test_behind_a_hanging_watch_nothing_is_deleted_once_it_counts_as_silen
     await world.until(left(world, 1), 240, "the idle ones go when the watch is back")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("held", fast_first([True, False], 1), ids=["claimed", "idle"])
 async def test_an_empty_list_of_pods_deletes_neither_workers_nor_accounts_nor_claims(world, held):
     rules = [
@@ -108,6 +110,7 @@ async def test_an_empty_list_of_pods_deletes_neither_workers_nor_accounts_nor_cl
     await world.until(left(world, 2 if held else 1), 120, "the idle ones go when they are seen again")
 
 
+@pytest.mark.slow
 async def test_while_no_node_is_ready_nothing_is_killed_and_no_claim_ends(world):
     replica = world.start()
     await open_pool(world, 3)
@@ -131,6 +134,7 @@ async def test_while_no_node_is_ready_nothing_is_killed_and_no_claim_ends(world)
     assert claim.pod_uid in world.witness.alive and await stamped(world) == {claim.pod_name}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nouns", fast_first(["claims", "all"], 1))
 async def test_without_the_ledger_no_worker_is_taken_for_an_orphan_and_the_doctor_fails(world, nouns):
     away = False
@@ -168,6 +172,7 @@ async def test_workers_held_by_finalizers_count_against_max_and_the_doctor_fails
     assert world.witness.most == 3
 
 
+@pytest.mark.slow
 async def test_a_stranger_that_carries_our_labels_and_looks_like_a_leak_is_not_touched(world):
     replica = world.start()
     await open_pool(world, 2)

@@ -1,5 +1,7 @@
 """What happens to our objects is in their Events, so that `kubectl describe` shows it."""
 
+import pytest
+
 from hawser.resources import EVENTS, PODS
 from mooring.kinds.resources import WORKERPOOLS
 from mooring.model.claim_request import ClaimRequest
@@ -47,6 +49,7 @@ async def test_a_leaked_worker_that_is_removed_is_an_event_on_its_pool(world):
     assert claim.id in expired[0]
 
 
+@pytest.mark.slow
 async def test_a_settled_pool_writes_no_events(world):
     world.start()
     await world.pool(warm=2, max=4)

@@ -136,6 +136,7 @@ def stranger(uid: str, name: str = "linux-stranger") -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 async def test_a_pod_of_another_controller_is_not_counted_stamped_deleted_or_believed(world: Harbour) -> None:
     replica = world.start()
     await world.pool(warm=2, max=2, reuse="Always")

@@ -98,6 +98,7 @@ async def test_a_failing_revocation_is_repeated_with_pauses_until_it_succeeds(wo
     assert [row.outcome for row in await trail(world)] == [AuditOutcome.DONE]
 
 
+@pytest.mark.slow
 async def test_a_mint_that_never_answers_is_given_up_with_evidence(world, monkeypatch):
     monkeypatch.setattr(revocations, "LONGEST_PAUSE_SECONDS", 60.0)
     replica, claim = await claim_one(world)

@@ -32,6 +32,7 @@ async def hold_behind_a_partition(world: Harbour, replica: Replica, **wish: Any)
     return claim, node
 
 
+@pytest.mark.slow
 async def test_a_worker_that_answers_from_behind_a_partition_keeps_its_holder_and_gets_no_other(world):
     replica = world.start()
     desk = replica.mooring.claims.desk

@@ -2,6 +2,8 @@
 
 import math
 
+import pytest
+
 from mooring.incidents.storage import Storage
 from packages.mooring.tests.scenarios.datasets import dataset_world
 from packages.mooring.tests.scenarios.harbour import NAMESPACE
@@ -14,6 +16,7 @@ CANARIES = {
 }
 
 
+@pytest.mark.slow
 async def test_access_that_is_denied_for_three_minutes_shows_no_failure():
     async with dataset_world(10, Storage(granted_after=180.0)) as world:
         await world.warmup()
@@ -25,6 +28,7 @@ async def test_access_that_is_denied_for_three_minutes_shows_no_failure():
         assert max(shard["restarts"] for shard in status["shards"]) == 0
 
 
+@pytest.mark.slow
 async def test_access_that_never_comes_fails_after_five_restarts_with_the_last_words_of_the_fetch():
     storage = Storage(granted_after=math.inf, says=("403 denied", *CANARIES.values(), "\x1b[31mred\x1b[0m"))
     async with dataset_world(3, storage) as world:
@@ -47,6 +51,7 @@ async def test_access_that_never_comes_fails_after_five_restarts_with_the_last_w
         assert reading.status.failure is not None and reading.status.failure.logs == tuple(failure["logs"])
 
 
+@pytest.mark.slow
 async def test_when_access_comes_after_the_failure_it_heals_by_itself():
     async with dataset_world(1, Storage(granted_after=1500.0)) as world:
         await world.warmup(shards=1, attempts=1, attemptDelaySeconds=0)

@@ -28,6 +28,7 @@ async def test_workers_and_claims_of_a_pool_are_found_in_its_history(world):
     assert history.total.hold is not None and history.total.hold.p50 == pytest.approx(60, rel=0.2)
 
 
+@pytest.mark.slow
 async def test_five_minutes_are_summed_up_and_stay_when_the_leader_changes(world):
     first = world.start("a")
     await world.pool("summed", warm=1, max=1)

@@ -46,6 +46,7 @@ async def quarantined(replica):
     return {node.name: node.quarantine for node in await replica.mooring.queries.fleet.nodes() if node.quarantine}
 
 
+@pytest.mark.slow
 async def test_without_quarantine_a_broken_node_attracts_every_replacement(monkeypatch):
     monkeypatch.setattr(quarantine, "POLICY", QuarantinePolicy(failures=1_000_000))
 
@@ -95,6 +96,7 @@ async def test_a_node_that_was_repaired_gets_workers_again_when_its_quarantine_i
         assert "node-1" in await ready_on(world)
 
 
+@pytest.mark.slow
 async def test_workers_that_wait_because_they_avoid_a_node_are_made_again_once_it_is_open():
     broken = Broken("big")
     room = {"memory": "100Gi", "ephemeral-storage": "100Gi", "pods": "110"}

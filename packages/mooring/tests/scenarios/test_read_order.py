@@ -58,6 +58,7 @@ async def test_a_worker_that_is_claimed_between_the_two_reads_of_a_pass_is_not_t
     assert snapshot.held == {between.made.pod_uid: 1}, "and the claim is seen"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nouns", fast_first(["claims", "all"], 1))
 @pytest.mark.parametrize("ttl", fast_first([30, LONGEST_TTL], 1))
 async def test_after_the_ledger_was_away_for_longer_than_every_ttl_nobody_expires_who_beats_again(ttl, nouns):

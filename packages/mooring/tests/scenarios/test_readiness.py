@@ -1,5 +1,7 @@
 """A replica is ready while its caches follow the cluster and its ledger answers, and says what is missing if not."""
 
+import pytest
+
 from drydock.faults import Refuse, Rule
 from mooring.ledger.faults import Fault, LedgerCall
 from packages.mooring.tests.scenarios.harbour import Harbour, Replica
@@ -26,6 +28,7 @@ async def test_a_replica_that_has_read_nothing_yet_is_not_ready(world):
     assert replica.mooring.describe()["ledger"] == {"reachable": True, "error": ""}
 
 
+@pytest.mark.slow
 async def test_a_replica_that_cannot_read_the_cluster_is_not_ready_until_it_can_again(world):
     away = [Rule(Refuse(), resource="pods", methods=GET, since_seconds=60, until_seconds=1500)]
     replica = world.start(rules=away)

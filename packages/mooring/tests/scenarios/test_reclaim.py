@@ -96,6 +96,7 @@ async def test_with_keep_the_warmup_goes_at_once_and_no_data_is_touched(dataset)
     assert await cleanups(dataset) == []
 
 
+@pytest.mark.slow
 @pytest.mark.world(nodes=4)
 async def test_nodes_that_are_gone_are_skipped_and_silent_ones_are_named_and_given_up(dataset):
     await dataset.warmed(**SPEC)
@@ -115,6 +116,7 @@ async def test_nodes_that_are_gone_are_skipped_and_silent_ones_are_named_and_giv
     assert f"/mnt/core on {first} (given up after 15 minutes" in (await events(dataset))["DataLeft"]
 
 
+@pytest.mark.slow
 @pytest.mark.world(
     nodes=3,
     rules=(

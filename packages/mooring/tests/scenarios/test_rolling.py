@@ -21,6 +21,7 @@ async def watch_roll(dataset: Dataset, seconds: int) -> tuple[int, int]:
     return fewest, most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wish", fast_first(["generation", "rewarm"], 1))
 @pytest.mark.world(nodes=5)
 async def test_a_cordoned_node_does_not_cost_its_shard(dataset, wish):
@@ -39,6 +40,7 @@ async def test_a_cordoned_node_does_not_cost_its_shard(dataset, wish):
     assert len(dataset.lost()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.world(nodes=5)
 async def test_a_generation_that_comes_with_other_permissions_rolls_shard_by_shard(dataset):
     await dataset.warmed(shards=5)
@@ -49,6 +51,7 @@ async def test_a_generation_that_comes_with_other_permissions_rolls_shard_by_sha
     assert (await dataset.status())["phase"] == "Ready"
 
 
+@pytest.mark.slow
 @pytest.mark.world(nodes=5)
 async def test_a_generation_that_cannot_be_fetched_costs_no_copy_of_the_old_one(dataset):
     dataset.storage.fetch_seconds = 5

@@ -12,6 +12,7 @@ from packages.testing.lanes import fast_first
 ALL = [str(number) for number in range(10)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("naming", fast_first(["same", "new"], 1))
 @pytest.mark.world(nodes=12)
 async def test_a_cluster_of_twelve_stops_and_starts(dataset, naming):
@@ -50,6 +51,7 @@ async def test_one_node_of_ten_is_replaced_and_one_shard_is_fetched(dataset):
     assert len(status["release"]["deleted"]) == 1 and len(status["release"]["kept"]) == 9
 
 
+@pytest.mark.slow
 @pytest.mark.world(nodes=12)
 async def test_nodes_return_one_by_one_over_ten_minutes(dataset):
     await dataset.warmed()
@@ -60,6 +62,7 @@ async def test_nodes_return_one_by_one_over_ten_minutes(dataset):
     assert dataset.lost() == ALL
 
 
+@pytest.mark.slow
 @pytest.mark.world(nodes=10)
 async def test_only_some_nodes_return_and_after_fifteen_minutes_those_are_warmed(dataset):
     await dataset.warmed()
@@ -75,6 +78,7 @@ async def test_only_some_nodes_return_and_after_fifteen_minutes_those_are_warmed
     assert (await dataset.status())["nodesReady"] == 9
 
 
+@pytest.mark.slow
 @pytest.mark.world(nodes=12)
 async def test_a_flapping_node_costs_nothing(dataset):
     await dataset.warmed()
@@ -93,6 +97,7 @@ async def test_a_node_that_is_silent_for_long_loses_its_shard_to_a_free_one(data
     assert len(dataset.lost()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.world(nodes=12)
 async def test_with_the_rule_paused_nothing_is_deleted_and_it_is_said(dataset):
     await dataset.stage.pause(["warm-on-live-node"])
@@ -133,6 +138,7 @@ async def test_a_generation_rolls_without_losing_a_warm_shard(dataset):
     assert {shard["warm"] for shard in status["shards"]} == {"2"}
 
 
+@pytest.mark.slow
 @pytest.mark.world(nodes=4)
 async def test_a_forced_rewarm_survives_the_death_of_whoever_took_it_and_fires_once(dataset):
     await dataset.warmed(shards=4)
@@ -166,6 +172,7 @@ async def test_scripts_that_somebody_broke_are_repaired(dataset):
     assert (await client.get(CONFIGMAPS, SCRIPTS_NAME, NAMESPACE)).data == script_data()
 
 
+@pytest.mark.slow
 @pytest.mark.world(nodes=2)
 async def test_the_circuit_opens_after_five_dead_jobs_and_a_hand_closes_it(dataset):
     dataset.storage.fetch_seconds = 10_000

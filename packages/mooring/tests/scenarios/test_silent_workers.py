@@ -74,6 +74,7 @@ async def test_silence_heals_within_its_seconds_and_seventy_more_and_not_before(
     assert await until_free(world, HEALED_WITHIN - SILENT_SECONDS + 10) >= 0
 
 
+@pytest.mark.slow
 async def test_a_former_holder_who_still_sends_refused_heartbeats_keeps_its_worker(world):
     replica = world.start()
     await world.pool(warm=1, max=1)
@@ -89,6 +90,7 @@ async def test_a_former_holder_who_still_sends_refused_heartbeats_keeps_its_work
     assert await until_free(world, HEALED_WITHIN + 10) > SILENT_SECONDS - 70
 
 
+@pytest.mark.slow
 async def test_words_that_another_replica_hears_count_at_the_leader(world):
     leader = world.start("a")
     other = world.start("b")
@@ -113,6 +115,7 @@ async def poll(replica: Replica, uid: str) -> None:
     await replica.mooring.claims.dispatch.next_session(worker, 0, executing=False)
 
 
+@pytest.mark.slow
 async def test_a_plain_healthy_answer_does_not_keep_a_leak_and_a_timeout_does_not_either(world):
     for answer in (HEALTHY, SILENT):
         name = f"{answer.ok}".lower()
@@ -148,6 +151,7 @@ async def test_a_pool_that_keeps_its_workers_says_so_and_names_the_next_command(
     assert rule.why.fix == f"mooring retire {NAMESPACE}/{claim.pod_name} --reason '...'"
 
 
+@pytest.mark.slow
 async def test_silence_is_not_counted_while_words_cannot_be_written_down(world):
     away = {"words.hear"}
 
@@ -164,6 +168,7 @@ async def test_silence_is_not_counted_while_words_cannot_be_written_down(world):
     assert await until_free(world, HEALED_WITHIN + 20) >= SILENT_SECONDS
 
 
+@pytest.mark.slow
 async def test_silence_is_not_counted_while_another_live_replica_does_not_write_words(world):
     def fault(call: LedgerCall) -> Fault:
         return Fault.AWAY if call.path == "words.hear" else Fault.NONE
@@ -179,6 +184,7 @@ async def test_silence_is_not_counted_while_another_live_replica_does_not_write_
     assert await until_free(world, HEALED_WITHIN + 60) >= SILENT_SECONDS
 
 
+@pytest.mark.slow
 async def test_a_new_leader_measures_silence_anew(world):
     first = world.start("a")
     await world.pool(warm=1, max=1)
@@ -238,6 +244,7 @@ async def test_a_claim_that_waits_is_served_by_the_first_poll_wherever_it_comes_
     assert waiting.done() and waiting.result().pod_uid == worker.uid
 
 
+@pytest.mark.slow
 async def test_an_idle_worker_that_fell_silent_is_replaced_and_the_others_are_not(world):
     replica = world.start()
     await world.pool(warm=3, max=4, dispatch="Poll", reuse="Always")
@@ -259,6 +266,7 @@ async def test_an_idle_worker_that_fell_silent_is_replaced_and_the_others_are_no
     assert "worker: no poll for" in str(acts.items[-1].entry.evidence["proofs"])
 
 
+@pytest.mark.slow
 async def test_nothing_is_replaced_when_all_fall_silent_at_once_nor_when_they_come_back_one_by_one(world):
     replica = world.start()
     await world.pool(warm=4, max=4, dispatch="Poll", reuse="Always")
@@ -281,6 +289,7 @@ async def test_nothing_is_replaced_when_all_fall_silent_at_once_nor_when_they_co
     assert ready["status"] == "True"
 
 
+@pytest.mark.slow
 async def test_a_full_pool_of_silent_idle_workers_gets_out_by_one_trial_when_claims_wait(world):
     replica = world.start()
     await world.pool(warm=2, max=2, dispatch="Poll", reuse="Always", protection={"graceSeconds": 1})

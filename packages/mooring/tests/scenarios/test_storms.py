@@ -181,6 +181,7 @@ async def test_never_more_than_max_exist_and_the_floor_stands_after_the_storm(se
         assert calm.mutations == before
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_world():
     async def scenario() -> list[str]:
         async with harbour(7) as world:

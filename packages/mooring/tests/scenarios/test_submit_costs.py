@@ -14,6 +14,7 @@ def _told(cost: Any) -> str:
     return f"{cost.batches} batches: {cost.a_batch:.2f} Job requests a batch, {writes} status writes"
 
 
+@pytest.mark.slow
 def test_a_batch_costs_one_request_however_many_there_are():
     few, more = measure(10), measure(50)
     print(_told(few), _told(more), sep="\n")

@@ -56,6 +56,7 @@ async def test_a_half_finished_submit_of_an_earlier_version_is_healed_by_the_nex
     assert all(len(record.entry.evidence["proofs"]) == 2 for record in trail.items)
 
 
+@pytest.mark.slow
 @pytest.mark.world(scripts=_for_ever)
 async def test_eight_submits_at_once_heal_their_leftovers_and_never_touch_a_live_neighbour(world):
     replica = world.start()
@@ -77,6 +78,7 @@ async def test_eight_submits_at_once_heal_their_leftovers_and_never_touch_a_live
     assert len(names) == len(set(names)) == 8 * 4 + 2
 
 
+@pytest.mark.slow
 @pytest.mark.world(scripts=_for_ever)
 async def test_a_job_of_unknown_origin_is_kept_for_thirty_minutes(world):
     replica = world.start()
@@ -90,6 +92,7 @@ async def test_a_job_of_unknown_origin_is_kept_for_thirty_minutes(world):
     await until_phase(world, "Succeeded", within=600)
 
 
+@pytest.mark.slow
 @pytest.mark.world(scripts=_for_ever)
 async def test_a_job_that_is_nobody_of_ours_is_never_touched_and_the_submission_says_so(world):
     replica = world.start()

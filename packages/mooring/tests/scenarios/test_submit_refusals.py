@@ -112,6 +112,7 @@ async def test_a_bug_in_the_planning_of_one_submission_is_told_in_its_status(
     await until_phase(world, "Succeeded")
 
 
+@pytest.mark.slow
 async def test_a_pass_that_fails_while_it_runs_is_told_and_keeps_what_was_known(
     world: Harbour, monkeypatch: pytest.MonkeyPatch
 ):

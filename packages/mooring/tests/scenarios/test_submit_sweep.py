@@ -115,6 +115,7 @@ async def _survive(world: Harbour, point: Point) -> bool:
     return crashed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", fast_first(range(PARTS), 1))
 def test_a_crash_at_any_call_of_the_submit_path_leaves_one_job_a_step(part: int):
     points = list(_points())

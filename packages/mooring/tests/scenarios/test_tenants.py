@@ -217,6 +217,7 @@ async def test_a_replica_whose_view_lags_does_not_hand_an_owners_worker_to_anoth
     assert pod.metadata.annotations[names.TENANT] == "acme" and names.OWNER not in pod.metadata.labels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", fast_first(range(4), 1))
 async def test_replicas_with_lagging_views_never_give_a_worker_to_a_second_owner(seed):
     async with harbour(seed) as world:

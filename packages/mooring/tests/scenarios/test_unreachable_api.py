@@ -2,6 +2,8 @@
 
 import contextlib
 
+import pytest
+
 from mooring.engine.own_api import DOUBT_SECONDS
 from mooring.ledger.records import AuditFilter
 from mooring.model.claim import Claim, ClaimState
@@ -34,6 +36,7 @@ async def keep_beating(world: Harbour, replica: Replica, claim: Claim) -> None:
         await world.clock.sleep(claim.ttl_seconds / 3)
 
 
+@pytest.mark.slow
 async def test_the_only_worker_of_a_poll_pool_outlives_an_api_that_is_away(world):
     replica = world.start()
     await world.pool(warm=1, max=1, dispatch="Poll", reuse="Always")
@@ -51,6 +54,7 @@ async def test_the_only_worker_of_a_poll_pool_outlives_an_api_that_is_away(world
     assert acts.total == 0
 
 
+@pytest.mark.slow
 async def test_the_only_worker_of_a_poll_pool_that_hangs_is_still_replaced(world):
     replica = world.start()
     await world.pool(warm=1, max=1, dispatch="Poll", reuse="Always")
@@ -64,6 +68,7 @@ async def test_the_only_worker_of_a_poll_pool_that_hangs_is_still_replaced(world
     assert await world.until(replaced, SILENT_SECONDS + 70, "the hung worker is replaced") >= SILENT_SECONDS - 10
 
 
+@pytest.mark.slow
 async def test_a_claim_outlives_an_api_that_is_away_for_longer_than_its_ttl(world):
     replica = world.start()
     await world.pool(warm=1, max=2)
@@ -79,6 +84,7 @@ async def test_a_claim_outlives_an_api_that_is_away_for_longer_than_its_ttl(worl
     assert await stamped(world) == {claim.pod_name}
 
 
+@pytest.mark.slow
 async def test_a_leak_is_not_reclaimed_while_the_api_is_away_and_is_afterwards(world):
     replica = world.start()
     await world.pool(warm=1, max=1)
@@ -97,6 +103,7 @@ async def test_a_leak_is_not_reclaimed_while_the_api_is_away_and_is_afterwards(w
     assert await world.until(free, SILENT_SECONDS + 90, "the leak is healed") >= SILENT_SECONDS
 
 
+@pytest.mark.slow
 async def test_a_leak_is_healed_also_where_mooring_never_reaches_itself(world):
     world.gateway.broken = DOWN
     replica = world.start()

@@ -23,6 +23,7 @@ async def lose_one_node(dataset: Dataset) -> None:
     await dataset.until("Ready", within=300)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", fast_first(["after", "before"], 1))
 def test_a_crash_at_any_write_costs_nothing(moment):
     def story(at: int) -> bool:

@@ -62,6 +62,7 @@ def test_a_lower_floor_retires_idle_workers_and_a_higher_one_orders_more() -> No
     assert fleet.idle == 6, "never above max"
 
 
+@pytest.mark.slow
 def test_the_planner_beats_a_floor_that_is_too_small_and_costs_less_than_one_that_is_too_large() -> None:
     trace = make_poisson(lambda at: 1.0 if at % HOUR < HOUR / 2 else 0.1, 1.0, 4 * HOUR, Entropy(3))
     setting = Setting(Demand(scale_down_after="60s"), 10.0, 2 * HOUR, 4 * HOUR)

@@ -4,6 +4,8 @@ from collections.abc import Callable, Coroutine
 from itertools import pairwise
 from typing import Any
 
+import pytest
+
 from drydock.actors.machinery.objects import condition_of, moment_of
 from drydock.actors.machinery.pods import is_active
 from hawser.resources import JOBS, PODS
@@ -199,6 +201,7 @@ async def test_a_policy_fails_the_job_at_once_or_ignores_the_failure(world: Clus
     assert len(await world.pods("job-name=strict")) == 1
 
 
+@pytest.mark.slow
 async def test_a_hundred_jobs_complete_with_few_writes_each(world: Cluster) -> None:
     await world.add_nodes("a", "b")
     for number in range(100):

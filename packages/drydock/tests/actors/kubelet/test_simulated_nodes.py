@@ -109,6 +109,7 @@ async def test_a_status_that_could_not_be_written_is_written_later() -> None:
         assert (await world.status("web"))["phase"] == "Succeeded"
 
 
+@pytest.mark.slow
 async def test_five_hundred_pods_cost_one_write_each_and_an_idle_hour_costs_none() -> None:
     async with virtual_nodes(nodes=10, options=FleetOptions(normal_events=False, renew_seconds=20)) as world:
         for number in range(500):

@@ -117,6 +117,7 @@ async def test_orders_at_the_same_time_leave_one_of_them_whole(seed: int):
         await until_serving(stage)
 
 
+@pytest.mark.slow
 async def test_what_changes_while_an_order_is_written_is_not_left_in_the_spec(stage):
     slow = Rule(Delay(5), methods=frozenset({"PATCH"}), path="/managedservices/api$", nth=frozenset({1}))
     commands = await start(stage, slow)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -48,6 +49,7 @@ def snapshots(draw: st.DrawFn) -> PoolSnapshot:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(snapshots())
 def test_alive_terminating_and_in_flight_workers_never_exceed_max_by_a_create(of: PoolSnapshot):
@@ -58,6 +60,7 @@ def test_alive_terminating_and_in_flight_workers_never_exceed_max_by_a_create(of
         assert before + len(plan.creates) <= of.pool.spec.max
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(snapshots())
 def test_a_stamped_worker_is_never_retired(of: PoolSnapshot):
@@ -65,6 +68,7 @@ def test_a_stamped_worker_is_never_retired(of: PoolSnapshot):
     assert held.isdisjoint(retired(plan_pool(of)))
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(snapshots())
 def test_no_name_in_use_is_created_and_nothing_is_both_made_and_retired(of: PoolSnapshot):
@@ -75,6 +79,7 @@ def test_no_name_in_use_is_created_and_nothing_is_both_made_and_retired(of: Pool
     assert len(set(retired(plan))) == len(retired(plan))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(snapshots())
 def test_planning_again_after_everything_was_carried_out_settles(of: PoolSnapshot):

@@ -114,6 +114,7 @@ placements = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(placements, nodes_of_all_kinds)
 def test_whatever_keeps_a_service_off_every_node_its_fix_is_a_command_that_helps_or_looks(

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -76,6 +77,7 @@ snapshots = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(snapshots)
 def test_serving_is_said_only_of_what_was_seen_to_serve(seen: ServiceSnapshot):
@@ -90,6 +92,7 @@ def test_serving_is_said_only_of_what_was_seen_to_serve(seen: ServiceSnapshot):
     assert plan.status.api is not None and plan.status.api.endpoints == 2
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(snapshots)
 def test_whatever_fails_has_a_reason_and_a_fix(seen: ServiceSnapshot):
@@ -99,6 +102,7 @@ def test_whatever_fails_has_a_reason_and_a_fix(seen: ServiceSnapshot):
         assert status.fix
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(snapshots)
 def test_nothing_is_applied_blindly(seen: ServiceSnapshot):
@@ -109,6 +113,7 @@ def test_nothing_is_applied_blindly(seen: ServiceSnapshot):
         assert seen.rollout is not None and seen.rollout.spec_hash == plan.apply.spec_hash  # no new pods
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(snapshots)
 def test_what_cannot_be_read_is_unknown(seen: ServiceSnapshot):
@@ -117,6 +122,7 @@ def test_what_cannot_be_read_is_unknown(seen: ServiceSnapshot):
         assert status.phase == "Unknown" and status.reason == seen.unreadable
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(snapshots)
 def test_an_image_is_given_up_only_for_one_that_has_served(seen: ServiceSnapshot):

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -104,6 +105,7 @@ def befall(cluster: Cluster, event: str, number: int) -> None:
             happen(cluster, event, number)
 
 
+@pytest.mark.slow
 @given(st.integers(1, 4), st.integers(0, 3), TROUBLE)
 @settings(max_examples=40, deadline=None)
 def test_whatever_befalls_a_roll_no_copy_that_serves_is_given_up_before_the_next_one_serves(shards, spare, trouble):

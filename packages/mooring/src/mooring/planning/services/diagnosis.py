@@ -106,9 +106,7 @@ def judge_answer(service: Service, answer: Answer) -> Diagnosis | None:
 
 
 def _look(service: Service) -> str:
-    return kubectl(
-        service.namespace, "get", "pods,networkpolicies", "-l", f"mooring.dev/service={service.name}", "-o", "wide"
-    )
+    return kubectl(service.namespace, "describe", "pods", "-l", f"mooring.dev/service={service.name}")
 
 
 # --- pods that cannot be created -------------------------------------------------------------------------------------

@@ -55,6 +55,11 @@ def test_pages_are_closed_to_names_that_somebody_else_controls(stranger: httpx.C
     assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
 
 
+def test_pages_are_closed_to_a_request_with_two_names(stranger: httpx.Client):
+    answer = stranger.get("/", headers=[("Host", "localhost"), ("Host", "evil.example")])
+    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+
+
 @pytest.mark.parametrize("host", ["localhost", "localhost:1234", "127.0.0.1", "[::1]:80", "[::1]"])
 def test_this_machine_has_several_names(stranger: httpx.Client, host: str):
     assert stranger.get("/", headers={"Host": host}).status_code == 200

@@ -39,5 +39,6 @@ def comes_from_this_machine(request: Connection) -> bool:
 
     Containers of `mooring up --cluster nodes` reach the same server by another address, and can send any Host header.
     """
-    named = _OWN_HOST.fullmatch(request.headers.get("host", "")) is not None
+    hosts = request.headers.getall("host", [])
+    named = len(hosts) == 1 and _OWN_HOST.fullmatch(hosts[0]) is not None
     return named and (request.client is None or not _FOREIGN.fullmatch(request.client.host))

@@ -1,5 +1,6 @@
 """Who may ask what: the bearer token, the login cookie, and pages that are open on this machine only."""
 
+import http.client
 import stat
 
 import httpx
@@ -55,9 +56,14 @@ def test_pages_are_closed_to_names_that_somebody_else_controls(stranger: httpx.C
     assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
 
 
-def test_pages_are_closed_to_a_request_with_two_names(stranger: httpx.Client):
-    answer = stranger.get("/", headers=[("Host", "localhost"), ("Host", "evil.example")])
-    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+def test_pages_are_closed_to_a_request_with_two_names(up: Up):
+    asked = http.client.HTTPConnection(up.url.removeprefix("http://"))
+    asked.putrequest("GET", "/", skip_host=True)
+    asked.putheader("Host", "localhost")
+    asked.putheader("Host", "evil.example")
+    asked.endheaders()
+    assert asked.getresponse().status in (400, 403)
+    asked.close()
 
 
 @pytest.mark.parametrize("host", ["localhost", "localhost:1234", "127.0.0.1", "[::1]:80", "[::1]"])

@@ -8,6 +8,9 @@ from math import inf
 from packages.testing.judge.history import Event, History
 
 _SLACK_SECONDS = 1.0
+_RETURN_SECONDS = 30.0  # of a release that no trouble disturbs: it takes the stamp away itself
+_AFTERMATH_SECONDS = 60.0  # a trouble is felt so long after its end, by caches and by replicas that start again
+_HEALED_SECONDS = 500.0  # after the last trouble: a grace of 300 s, two looks 60 s apart, and room for a new leader
 
 
 @dataclass(frozen=True)
@@ -189,6 +192,39 @@ def _beaten_and_lost(history: History) -> Iterator[str]:
             yield f"claim {event['claim']} was lost at {event['at']}, and its holder had beaten at {last['at']}"
 
 
+def released_workers_come_back(history: History) -> Iterator[str]:
+    """Its stamp goes, or the worker does, at once or when the trouble is over; and then all can be claimed again."""
+    troubles = [(event["at"], event["until"] + _AFTERMATH_SECONDS) for event in history.of("trouble")]
+    last = max((until for _, until in troubles), default=0.0)
+    freed, end = _freed(history), max((event["at"] for event in history.events), default=0.0)
+    for event in history.of("released"):
+        at = event["at"]
+        disturbed = any(since <= at + _RETURN_SECONDS and until >= at for since, until in troubles)
+        deadline = max(at, last) + _HEALED_SECONDS if disturbed else at + _RETURN_SECONDS
+        back_at = freed.get((event["pod"], event["claim"]), inf)
+        if back_at > deadline and end > deadline:
+            yield f"{event['pod']} was released by {event['claim']} at {at} and did not come back until {deadline}"
+    for event in history.of("served"):
+        if event["got"] != event["wanted"]:
+            yield f"{event['who']} gave out {event['got']} workers of {event['wanted']} that were idle"
+
+
+def _freed(history: History) -> dict[tuple[str, str], float]:
+    """When each pod first named another claim than this one, or none, after it had named it; or was gone."""
+    freed: dict[tuple[str, str], float] = {}
+    named: dict[str, str] = {}
+    for event in history.of("stamp", "pod"):
+        uid, claim = event["uid"], event.get("claim", "")
+        if event["event"] == "pod" and event["there"]:
+            continue
+        before = named.pop(uid, "")
+        if before and before != claim:
+            freed.setdefault((uid, before), event["at"])
+        if claim:
+            named[uid] = claim
+    return freed
+
+
 def everything_settles(history: History) -> Iterator[str]:
     """At the end the floor stands, nothing is stamped or held, all submissions ended, and nobody writes."""
     found = list(history.of("settled"))
@@ -219,6 +255,7 @@ RULES: tuple[Callable[[History], Iterator[str]], ...] = (
     deletes_are_fenced_and_recorded,
     accepted_jobs_run_once,
     answers_are_true,
+    released_workers_come_back,
     everything_settles,
 )
 

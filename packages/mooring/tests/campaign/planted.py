@@ -72,11 +72,6 @@ NONE: tuple[Trouble, ...] = ()
 BLIND = (*(Trouble("watch-lags", 15, 130, who) for who in "abc"), Trouble("pool-resized", 16, size=0.0))
 
 CALM = (Trouble("history-compacted", 140),)
-CROWDED = (
-    *(Trouble("watch-lags", 15, 130, who) for who in "abc"),
-    *(Trouble("ledger-deaf", 15, 130, who) for who in "abc"),
-    Trouble("pool-resized", 16, size=0.0),
-)
 
 PLANTED: dict[str, tuple[Plant, tuple[Trouble, ...]]] = {
     "replicas believe their caches, and a slot that is taken is given away": (
@@ -98,7 +93,6 @@ PLANTED: dict[str, tuple[Plant, tuple[Trouble, ...]]] = {
         CUT,
     ),
     "epochs repeat": (lambda: patch.object(MemoryStore, "draw_epoch", lambda _: 7), NONE),
-    "a slot that is taken is given away": (lambda: patch.object(twin_claims, "_holder", lambda *_: None), CROWDED),
     "stamps stay after a release until they are reaped": (
         lambda: _all(
             patch("mooring.controllers.claims.stamps.Stamps.unstamp", _nothing),

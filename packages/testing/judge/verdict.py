@@ -196,33 +196,26 @@ def released_workers_come_back(history: History) -> Iterator[str]:
     """Its stamp goes, or the worker does, at once or when the trouble is over; and then all can be claimed again."""
     troubles = [(event["at"], event["until"] + _AFTERMATH_SECONDS) for event in history.of("trouble")]
     last = max((until for _, until in troubles), default=0.0)
-    freed, end = _freed(history), max((event["at"] for event in history.events), default=0.0)
+    named, end = _named(history), max((event["at"] for event in history.events), default=0.0)
     for event in history.of("released"):
         at = event["at"]
         disturbed = any(since <= at + _RETURN_SECONDS and until >= at for since, until in troubles)
         deadline = max(at, last) + _HEALED_SECONDS if disturbed else at + _RETURN_SECONDS
-        back_at = freed.get((event["pod"], event["claim"]), inf)
-        if back_at > deadline and end > deadline:
+        latest = [claim for since, claim in named[event["pod"]] if since <= deadline][-1:]
+        if latest == [event["claim"]] and end > deadline:
             yield f"{event['pod']} was released by {event['claim']} at {at} and did not come back until {deadline}"
     for event in history.of("served"):
         if event["got"] != event["wanted"]:
             yield f"{event['who']} gave out {event['got']} workers of {event['wanted']} that were idle"
 
 
-def _freed(history: History) -> dict[tuple[str, str], float]:
-    """When each pod first named another claim than this one, or none, after it had named it; or was gone."""
-    freed: dict[tuple[str, str], float] = {}
-    named: dict[str, str] = {}
+def _named(history: History) -> dict[str, list[tuple[float, str]]]:
+    """Since when each pod names which claim: none if it is gone, or if it was never seen with one."""
+    named: dict[str, list[tuple[float, str]]] = defaultdict(list)
     for event in history.of("stamp", "pod"):
-        uid, claim = event["uid"], event.get("claim", "")
-        if event["event"] == "pod" and event["there"]:
-            continue
-        before = named.pop(uid, "")
-        if before and before != claim:
-            freed.setdefault((uid, before), event["at"])
-        if claim:
-            named[uid] = claim
-    return freed
+        if event["event"] == "stamp" or not event["there"]:
+            named[event["uid"]].append((event["at"], event.get("claim", "")))
+    return named
 
 
 def everything_settles(history: History) -> Iterator[str]:

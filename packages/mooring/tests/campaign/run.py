@@ -106,9 +106,7 @@ class Run:
     async def _claim_all(self) -> None:
         """Every idle worker at once, at one replica after another."""
         for who, replica in sorted(self._present.items()):
-            visitors = [
-                Client(f"{who}-visitor-{n}", self.world, self._chance, self.history) for n in range(WARM)
-            ]
+            visitors = [Client(f"{who}-visitor-{n}", self.world, self._chance, self.history) for n in range(WARM)]
             claims = await asyncio.gather(*(visitor.claim_at(replica) for visitor in visitors))
             got = [(visitor, claim) for visitor, claim in zip(visitors, claims, strict=True) if claim is not None]
             self.history.note(self.world.seconds, "served", who=who, wanted=WARM, got=len(got))

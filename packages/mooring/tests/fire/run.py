@@ -90,6 +90,7 @@ async def judged_run(parts: Parts, plan: Plan) -> Report:
         for task in (*beside, burning):
             task.cancel()
         await asyncio.gather(*beside, burning, return_exceptions=True)
+        history.write(parts.folder / "history.jsonl")  # also of a run that is ended
     note_writes(parts, history, began)
     await note_rows(parts, history, began)
     history.write(parts.folder / "history.jsonl")

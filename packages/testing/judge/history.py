@@ -6,15 +6,19 @@
 | `told` | client | `op`, `key`, `asked_at`; `claim`, `epoch`, `pod` if it holds a worker; `code` if it was refused |
 | `beat` | client | `claim`, `ttl`: a heartbeat was accepted |
 | `gives-back` | client | `claim`, `pod`: from now on it does not use the worker |
+| `released` | client | `claim`, `pod`: its release was accepted |
 | `lost` | client | `claim`, `pod`: it was told that it holds nothing any more |
 | `pod` | API server | `uid`, `name`, `there` |
+| `stamp` | API server | `uid`, `claim`: the claim that the pod names from now on; empty if it names none |
 | `api` | API server | `who`, `method`, `path`, `uid`, `fenced`: a write of a replica that took effect |
 | `taken` | the test | `uid`: a pod that the test took away or cut off |
+| `trouble` | the test | `kind`, `until`: it is made from now until then |
 | `rewound` | the test | `what` (`ledger` or `cluster`), `since`: it went on from what it was then |
 | `leads` | replica | `who`, `term`; 0: it does not lead any more |
 | `row` | ledger | `uid`, `action`, `outcome`: an audit row |
 | `accepted` | client | `submission` |
 | `ran` | kubelet | `submission`, `step`, `job`: a Job's pod began to run |
+| `served` | the test | `who`, `wanted`, `got`: so many claims at once at one replica, after the last trouble |
 | `settled` | the test | `wanted`, `idle`, `stamped`, `live`, `unfinished` |
 | `quiet` | the test | `writes`: of all replicas, after everything had settled |
 """

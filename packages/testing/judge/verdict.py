@@ -8,6 +8,9 @@ from math import inf
 from packages.testing.judge.history import Event, History
 
 _SLACK_SECONDS = 1.0
+_RETURN_SECONDS = 30.0  # of a release that no trouble disturbs: it takes the stamp away itself
+_AFTERMATH_SECONDS = 60.0  # a trouble is felt so long after its end, by caches and by replicas that start again
+_HEALED_SECONDS = 500.0  # after the last trouble: a grace of 300 s, two looks 60 s apart, and room for a new leader
 
 
 @dataclass(frozen=True)
@@ -189,6 +192,32 @@ def _beaten_and_lost(history: History) -> Iterator[str]:
             yield f"claim {event['claim']} was lost at {event['at']}, and its holder had beaten at {last['at']}"
 
 
+def released_workers_come_back(history: History) -> Iterator[str]:
+    """Its stamp goes, or the worker does, at once or when the trouble is over; and then all can be claimed again."""
+    troubles = [(event["at"], event["until"] + _AFTERMATH_SECONDS) for event in history.of("trouble")]
+    last = max((until for _, until in troubles), default=0.0)
+    named, end = _named(history), max((event["at"] for event in history.events), default=0.0)
+    for event in history.of("released"):
+        at = event["at"]
+        disturbed = any(since <= at + _RETURN_SECONDS and until >= at for since, until in troubles)
+        deadline = max(at, last) + _HEALED_SECONDS if disturbed else at + _RETURN_SECONDS
+        latest = [claim for since, claim in named[event["pod"]] if since <= deadline][-1:]
+        if latest == [event["claim"]] and end > deadline:
+            yield f"{event['pod']} was released by {event['claim']} at {at} and did not come back until {deadline}"
+    for event in history.of("served"):
+        if event["got"] != event["wanted"]:
+            yield f"{event['who']} gave out {event['got']} workers of {event['wanted']} that were idle"
+
+
+def _named(history: History) -> dict[str, list[tuple[float, str]]]:
+    """Since when each pod names which claim: none if it is gone, or if it was never seen with one."""
+    named: dict[str, list[tuple[float, str]]] = defaultdict(list)
+    for event in history.of("stamp", "pod"):
+        if event["event"] == "stamp" or not event["there"]:
+            named[event["uid"]].append((event["at"], event.get("claim", "")))
+    return named
+
+
 def everything_settles(history: History) -> Iterator[str]:
     """At the end the floor stands, nothing is stamped or held, all submissions ended, and nobody writes."""
     found = list(history.of("settled"))
@@ -219,6 +248,7 @@ RULES: tuple[Callable[[History], Iterator[str]], ...] = (
     deletes_are_fenced_and_recorded,
     accepted_jobs_run_once,
     answers_are_true,
+    released_workers_come_back,
     everything_settles,
 )
 

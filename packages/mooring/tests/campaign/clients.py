@@ -31,8 +31,13 @@ class Client:
         while not self.stopping:
             claim = await self._claim()
             if claim is not None and await self._hold(claim, self._chance.between(5, 30)):
-                await self._give_back(claim)
+                await self.give_back(claim)
             await self._world.clock.sleep(self._chance.between(0.5, 6))
+
+    async def claim_at(self, replica: Replica) -> Claim | None:
+        """One claim at that replica, which has to have a worker in time."""
+        claim, _ = await self._ask(f"{self._name}-only", replica)
+        return claim
 
     def _note(self, event: str, **fields: object) -> None:
         self._history.note(self._world.seconds, event, who=self._name, **fields)
@@ -50,20 +55,20 @@ class Client:
         key = f"{self._name}-{self._count}"
         repeats = self._chance.below(4) == 0
         while True:
-            claim, ended = await self._ask(key)
+            claim, ended = await self._ask(key, await self._replica())
             if claim is not None and repeats:
                 repeats = False
-                await self._ask(key)
+                await self._ask(key, await self._replica())
             if claim is not None or ended:
                 return claim
             if self.stopping and self._world.seconds > 2000:
                 return None
             await self._world.clock.sleep(self._chance.between(0.5, 3))
 
-    async def _ask(self, key: str) -> tuple[Claim | None, bool]:
+    async def _ask(self, key: str, replica: Replica) -> tuple[Claim | None, bool]:
         """The claim if it runs, and whether the wish has ended without one."""
         wish = ClaimRequest("acme", ttl_seconds=TTL_SECONDS, wait=WAIT_SECONDS, idempotency_key=key)
-        replica, asked_at = await self._replica(), self._world.seconds
+        asked_at = self._world.seconds
         self._note("ask", op="claim", key=key, wait=WAIT_SECONDS)
         about = {"op": "claim", "key": key, "asked_at": asked_at, "wait": WAIT_SECONDS}
         try:
@@ -103,14 +108,16 @@ class Client:
         self._note("beat", claim=claim.id, ttl=TTL_SECONDS)
         return True
 
-    async def _give_back(self, claim: Claim) -> None:
+    async def give_back(self, claim: Claim) -> None:
         self._note("gives-back", claim=claim.id, pod=claim.pod_uid)
         while True:
             replica = await self._replica()
             try:
                 async with asyncio.timeout(_PATIENCE_SECONDS):
                     await replica.mooring.claims.desk.release(claim.id, claim.epoch)
-                return
+                if replica.process.alive:
+                    self._note("released", claim=claim.id, pod=claim.pod_uid)
+                    return
             except (Conflict, NotFound):
                 return
             except (MooringError, TimeoutError, Crashed):

@@ -71,6 +71,8 @@ SKEWED = (Trouble("clock-jump", 15, 0, "a", 3600), Trouble("clock-jump", 15, 0, 
 NONE: tuple[Trouble, ...] = ()
 BLIND = (*(Trouble("watch-lags", 15, 130, who) for who in "abc"), Trouble("pool-resized", 16, size=0.0))
 
+CALM = (Trouble("history-compacted", 140),)
+
 PLANTED: dict[str, tuple[Plant, tuple[Trouble, ...]]] = {
     "replicas believe their caches, and a slot that is taken is given away": (
         lambda: _all(
@@ -91,6 +93,13 @@ PLANTED: dict[str, tuple[Plant, tuple[Trouble, ...]]] = {
         CUT,
     ),
     "epochs repeat": (lambda: patch.object(MemoryStore, "draw_epoch", lambda _: 7), NONE),
+    "stamps stay after a release until they are reaped": (
+        lambda: _all(
+            patch("mooring.controllers.claims.stamps.Stamps.unstamp", _nothing),
+            patch("mooring.controllers.claims.stamps.Stamps.unstamp_as_seen", _nothing),
+        ),
+        CALM,
+    ),
     "stamps stay after a release, and nobody looks for them": (
         lambda: _all(
             patch("mooring.controllers.claims.stamps.Stamps.unstamp", _nothing),

@@ -6,6 +6,7 @@ from hawser.cache import Change
 from hawser.transport import Request, Response, Transport
 from hawser.views import Pod
 from mooring.ledger.records import AuditFilter
+from mooring.model import names
 from packages.mooring.tests.scenarios.harbour import Harbour
 from packages.testing.judge import History
 
@@ -54,12 +55,17 @@ def _uid_of(world: Harbour, request: Request) -> str:
 
 
 def record_pods(world: Harbour, history: History) -> None:
-    """From now on, until the end."""
+    """Which there are and which claims they name, from now on, until the end."""
+    named: dict[str, str] = {}
 
     def see(change: Change[Pod]) -> None:
         meta = change.latest.metadata
         if change.kind != "modified":
             history.note(world.seconds, "pod", uid=meta.uid, name=meta.name, there=change.kind == "added")
+        claim = meta.annotations.get(names.CLAIM, "") if change.kind != "deleted" else ""
+        if named.get(meta.uid, "") != claim:
+            named[meta.uid] = claim
+            history.note(world.seconds, "stamp", uid=meta.uid, claim=claim)
 
     world.watch.subscribe(see)
 

@@ -70,6 +70,7 @@ class Run:
         for one in self._troubles:
             await self.world.clock.sleep(max(0.0, one.at - self.world.seconds))
             made.append(self.world.enter(hands.make(one)))
+            self.history.note(self.world.seconds, "trouble", kind=one.kind, until=one.until)
         await asyncio.gather(*made)
 
     async def submit(self) -> None:
@@ -94,10 +95,22 @@ class Run:
             client.stopping = True
         deadline = world.seconds + CALM_SECONDS
         await self._arm()
-        while not await self._is_whole(for_seconds=60) and world.seconds < deadline:
-            await world.clock.sleep(5)
+        for calm_seconds in (0, 60):
+            while not await self._is_whole(calm_seconds) and world.seconds < deadline:
+                await world.clock.sleep(5)
+            if calm_seconds == 0:
+                await self._claim_all()
         state = await self._state()
         self.history.note(world.seconds, "settled", wanted=WARM, **state)
+
+    async def _claim_all(self) -> None:
+        """Every idle worker at once, at one replica after another."""
+        for who, replica in sorted(self._present.items()):
+            visitors = [Client(f"{who}-visitor-{n}", self.world, self._chance, self.history) for n in range(WARM)]
+            claims = await asyncio.gather(*(visitor.claim_at(replica) for visitor in visitors))
+            got = [(visitor, claim) for visitor, claim in zip(visitors, claims, strict=True) if claim is not None]
+            self.history.note(self.world.seconds, "served", who=who, wanted=WARM, got=len(got))
+            await asyncio.gather(*(visitor.give_back(claim) for visitor, claim in got))
 
     async def _is_whole(self, for_seconds: float) -> bool:
         """Now and later: what a lost node leaves behind is found after a while."""

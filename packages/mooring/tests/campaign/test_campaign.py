@@ -1,4 +1,10 @@
-"""A few seeds of the campaign in every run of the tests; `make campaign` plays more."""
+"""A few seeds of the campaign in every run of the tests, three minutes of them in the full one.
+
+`make campaign` plays more. MOORING_CAMPAIGN_SECONDS is the CPU time of each batch of the full run.
+"""
+
+import os
+import time
 
 import pytest
 
@@ -9,11 +15,23 @@ from packages.mooring.tests.campaign.troubles import KINDS, Trouble, choose
 from packages.testing.lanes import fast_first
 
 SEEDS = fast_first(range(1, 8), 2)
+BATCHES, FIRST = 4, 100
+BATCH_SECONDS = float(os.environ.get("MOORING_CAMPAIGN_SECONDS", "45"))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_judge_finds_nothing(seed: int) -> None:
     assert examine(seed, choose(seed))[0] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_the_judge_finds_nothing_in_as_many_seeds_as_fit(batch: int) -> None:
+    """By CPU time: a busy machine plays as many as a quiet one."""
+    began, seed = time.process_time(), FIRST + batch
+    while time.process_time() - began < BATCH_SECONDS:
+        assert examine(seed, choose(seed))[0] == [], f"seed {seed}: make campaign FIRST={seed} SEEDS=1 shrinks it"
+        seed += BATCHES
 
 
 @pytest.mark.slow

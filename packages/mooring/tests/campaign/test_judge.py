@@ -41,6 +41,11 @@ OVER = [
     (1.0, "ask", {"op": "claim", "key": "k", "wait": 10}),
     (5.0, "told", {"op": "claim", "key": "k", "asked_at": 1.0, "wait": 10, "code": "wait_timed_out"}),
 ]
+STAYS = [
+    *((1.0, "stamp", {"uid": "p", "claim": "one"}), told(2, "one", 1), back(9, "one")),
+    (10.0, "released", {"claim": "one", "pod": "p"}),
+]
+LATE = (700.0, "quiet", {"writes": 0})
 BAD: list[tuple[str, list[Any]]] = [
     ("no_worker_is_held_twice", [told(2, "one", 1), told(5, "two", 2), back(9, "one"), back(10, "two")]),
     ("epochs_rise", [told(2, "one", 5), back(3, "one"), told(5, "two", 4), back(6, "two")]),
@@ -55,6 +60,10 @@ BAD: list[tuple[str, list[Any]]] = [
     ("answers_are_true", [told(2, "one", 1, "nobody"), back(3, "one", "nobody")]),
     ("answers_are_true", [told(2, "one", 1), *BEATEN]),
     ("answers_are_true", OVER),
+    ("released_workers_come_back", STAYS),
+    ("released_workers_come_back", [*STAYS, (300.0, "stamp", {"uid": "p", "claim": ""})]),
+    ("released_workers_come_back", [*STAYS, (5.0, "trouble", {"kind": "kill", "until": 20.0}), LATE]),
+    ("released_workers_come_back", [(200.0, "served", {"who": "a", "wanted": 3, "got": 2})]),
     ("everything_settles", [(310.0, "quiet", {"writes": 3})]),
 ]
 
@@ -74,6 +83,23 @@ def test_a_good_history_has_no_violation() -> None:
 def test_each_violation_is_found_by_its_rule(rule: str, events: list[Any]) -> None:
     found = judge(history_of([POD, *events, SETTLED]))
     assert found and {violation.split(":")[0] for violation in found} == {rule}
+
+
+RETURNS = {
+    "at once": [(11.0, "stamp", {"uid": "p", "claim": ""})],
+    "to the next in the queue": [(12.0, "stamp", {"uid": "p", "claim": "two"})],
+    "before the release is answered": [(9.5, "stamp", {"uid": "p", "claim": ""})],
+    "as a pod that is gone": [(20.0, "pod", {"uid": "p", "name": "x", "there": False})],
+    "healed after a trouble": [
+        (15.0, "trouble", {"kind": "kill", "until": 20.0}),
+        (480.0, "stamp", {"uid": "p", "claim": ""}),
+    ],
+}
+
+
+@pytest.mark.parametrize("events", RETURNS.values(), ids=RETURNS)
+def test_a_released_worker_comes_back(events: list[Any]) -> None:
+    assert judge(history_of([POD, *STAYS, *events, SETTLED, LATE])) == []
 
 
 def rewound(since: float, at: float, what: str) -> tuple[float, str, dict[str, Any]]:

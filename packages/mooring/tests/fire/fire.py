@@ -53,7 +53,9 @@ class Fire:
         await asyncio.gather(*self._tasks)
 
     async def _make(self, kind: str) -> None:
+        began = time.monotonic()
         await self.kinds[kind]()
+        self._history.note(began - self._began, "trouble", kind=kind, until=time.monotonic() - self._began)
 
     async def _victim(self) -> Replica | None:
         """The leader, or any other one that nothing else hurts now; two are always left."""
@@ -81,12 +83,14 @@ class Fire:
             await replica.end(signal.SIGKILL)
             await asyncio.sleep(self._chance.uniform(1, 12))
             await replica.start()
+            await replica.until_ready(self._parts.session)
 
     async def _stop(self) -> None:
         async with self._hurting() as replica:
             await replica.end(signal.SIGTERM)
             await asyncio.sleep(self._chance.uniform(1, 5))
             await replica.start()
+            await replica.until_ready(self._parts.session)
 
     async def _pause(self) -> None:
         async with self._hurting() as replica:

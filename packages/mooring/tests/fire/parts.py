@@ -26,7 +26,7 @@ from packages.mooring.tests.soak.stage import TOKEN, environment_of, free_port
 NAMESPACE, POOL = "fire", "pool"
 NAMES = ("a", "b", "c")
 _NODES = 4
-_LOOK_SECONDS = 2.0
+_LOOK_SECONDS, _STEP_SECONDS, _START_SECONDS = 2.0, 0.2, 60.0
 _SOCKET = ".s.PGSQL.5432"
 _TEMPLATE = {"spec": {"containers": [{"name": "main", "image": "worker"}]}}
 
@@ -65,6 +65,13 @@ class Replica:
             self.send(number)
             await self._process.wait()
 
+    async def until_ready(self, session: aiohttp.ClientSession) -> None:
+        """After a start, unless it takes very long: then the next fault finds one replica less."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_START_SECONDS):
+                while not (await self.describe(session)).get("ready"):
+                    await asyncio.sleep(_STEP_SECONDS)
+
     async def describe(self, session: aiohttp.ClientSession) -> dict[str, Any]:
         """What /readyz says; empty while it does not answer."""
         with contextlib.suppress(aiohttp.ClientError, TimeoutError, OSError):
@@ -94,7 +101,7 @@ class Parts:
                 found = [await replica.describe(self.session) for replica in self.replicas]
                 if all(one.get("ready") for one in found) and sum(one["leading"] for one in found) == 1:
                     return
-                await asyncio.sleep(0.2)
+                await asyncio.sleep(_STEP_SECONDS)
 
     async def pool_status(self) -> dict[str, Any]:
         found = await self.cluster.client.get(WORKERPOOLS.raw(), POOL, NAMESPACE)
@@ -116,7 +123,15 @@ async def real_parts(folder: Path, workers: int) -> AsyncIterator[Parts]:
         stack.push_async_callback(database.stop)
         await install_crds(cluster.client, clock)
         await cluster.client.create(NAMESPACES, {"metadata": {"name": NAMESPACE}})
-        spec = {"warm": workers, "max": workers * 2, "reuse": "Always", "idleSeconds": 600, "template": _TEMPLATE}
+        spec = {
+            "warm": workers,
+            "max": workers + workers // 4,
+            "reuse": "Always",
+            "idleSeconds": 20,
+            # These workers do not report: what a fault leaves stamped is reclaimed by their silence alone.
+            "reclaim": {"silentSeconds": 60, "policy": "Delete"},
+            "template": _TEMPLATE,
+        }
         await cluster.client.create(WORKERPOOLS, {"metadata": {"name": POOL}, "spec": spec}, NAMESPACE)
         session = await stack.enter_async_context(
             aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0, force_close=True))

@@ -17,14 +17,16 @@ _READING = frozenset({"get", "list", "watch"})
 
 
 def read_audit(parts: Parts) -> Iterator[dict[str, Any]]:
-    """Writes of replicas that took effect, from the API server's audit log."""
-    for line in (parts.plane.logs / "audit.jsonl").read_text().splitlines():
-        event = json.loads(line)
-        ok = 200 <= event.get("responseStatus", {}).get("code", 0) < 300
-        about = event.get("objectRef", {})
-        reviews = str(about.get("resource", "")).endswith("reviews")
-        if ok and event["userAgent"] == _PRODUCT and event["verb"] not in _READING and not reviews:
-            yield event
+    """Writes of replicas that took effect, from the API server's audit log and the files it was moved to."""
+    for path in sorted(parts.plane.logs.glob("audit*.jsonl")):
+        with path.open() as lines:
+            yield from filter(_is_a_replicas_write, map(json.loads, lines))
+
+
+def _is_a_replicas_write(event: dict[str, Any]) -> bool:
+    ok = 200 <= event.get("responseStatus", {}).get("code", 0) < 300
+    reviews = str(event.get("objectRef", {}).get("resource", "")).endswith("reviews")
+    return ok and event["userAgent"] == _PRODUCT and event["verb"] not in _READING and not reviews
 
 
 def note_writes(parts: Parts, history: History, began: datetime) -> None:
@@ -65,13 +67,29 @@ async def note_rows(parts: Parts, history: History, began: datetime) -> None:
         await connection.close()
 
 
-async def note_pods(parts: Parts, history: History, seconds: float) -> set[str]:
-    """The pods that are there now."""
-    found = set()
-    for pod in (await parts.cluster.client.list(PODS, NAMESPACE, label_selector=names.POOL)).items:
-        found.add(pod.metadata.uid)
-        history.note(seconds, "pod", uid=pod.metadata.uid, name=pod.metadata.name, there=True)
-    return found
+class PodLooks:
+    """Which pods there are, and which claims they name, by one look after another."""
+
+    def __init__(self, parts: Parts, history: History, began: datetime) -> None:
+        self._parts = parts
+        self._history = history
+        self._began = began
+        self._named: dict[str, str] = {}  # the claim of each pod that is there
+
+    async def take(self, seconds: float) -> None:
+        """One look. A pod exists since the moment that its own object names."""
+        found = await self._parts.cluster.client.list(PODS, NAMESPACE, label_selector=names.POOL)
+        present = {pod.metadata.uid: pod.metadata for pod in found.items}
+        for uid in self._named.keys() - present.keys():
+            self._history.note(seconds, "pod", uid=uid, name="", there=False)
+        for uid, meta in present.items():
+            if uid not in self._named:
+                since = (meta.creation_timestamp - self._began).total_seconds() if meta.creation_timestamp else seconds
+                self._history.note(since, "pod", uid=uid, name=meta.name, there=True)
+            claim = meta.annotations.get(names.CLAIM, "")
+            if self._named.get(uid, "") != claim:
+                self._history.note(seconds, "stamp", uid=uid, claim=claim)
+        self._named = {uid: meta.annotations.get(names.CLAIM, "") for uid, meta in present.items()}
 
 
 async def find_leftovers(parts: Parts) -> dict[str, Any]:

@@ -29,9 +29,9 @@ class Sample:
 _SIZES = """
 SELECT (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database())::float AS connections,
        (SELECT coalesce(sum(pg_table_size(c.oid)), 0) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-         WHERE n.nspname = 'public' AND c.relkind = 'r')::float AS tables,
+         WHERE n.nspname !~ '^(pg_|information_schema)' AND c.relkind = 'r')::float AS tables,
        (SELECT coalesce(sum(pg_indexes_size(c.oid)), 0) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-         WHERE n.nspname = 'public' AND c.relkind = 'r')::float AS indexes,
+         WHERE n.nspname !~ '^(pg_|information_schema)' AND c.relkind = 'r')::float AS indexes,
        (SELECT count(*) FROM claims)::float AS claims
 """
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from hawser.errors import KubeError
 from packages.mooring.tests.fire.fire import Fire, Leaders
 from packages.mooring.tests.fire.parts import Parts, real_parts
-from packages.mooring.tests.fire.recording import count_writes, find_leftovers, note_pods, note_rows, note_writes
+from packages.mooring.tests.fire.recording import PodLooks, count_writes, find_leftovers, note_rows, note_writes
 from packages.mooring.tests.fire.sessions import Sessions
 from packages.testing.judge import History, judge
 
@@ -77,18 +78,19 @@ async def judged_run(parts: Parts, plan: Plan) -> Report:
     history, began, zero = History(), datetime.now(UTC), time.monotonic()
     leaders, fire, sessions = Leaders(parts), Fire(parts, plan.seed, history, zero), Sessions(parts, history, zero)
     beside = [
-        asyncio.create_task(_record_pods(parts, history, zero)),
+        asyncio.create_task(_record_pods(PodLooks(parts, history, began), zero)),
         asyncio.create_task(leaders.watch()),
     ]
     burning = asyncio.create_task(fire.run(plan.fault_every, plan.seconds))
     try:
         await sessions.run(plan.rate, plan.seconds)
         await burning
-        settled_after = await _settle(parts, plan, history, zero)
+        settled_after = await _settle(parts, plan, sessions, zero)
     finally:
         for task in (*beside, burning):
             task.cancel()
         await asyncio.gather(*beside, burning, return_exceptions=True)
+        history.write(parts.folder / "history.jsonl")  # also of a run that is ended
     note_writes(parts, history, began)
     await note_rows(parts, history, began)
     history.write(parts.folder / "history.jsonl")
@@ -103,9 +105,14 @@ async def judged_run(parts: Parts, plan: Plan) -> Report:
     )
 
 
-async def _settle(parts: Parts, plan: Plan, history: History, zero: float) -> float:
-    ended = time.monotonic()
+async def _settle(parts: Parts, plan: Plan, sessions: Sessions, zero: float) -> float:
+    """Until nothing is left, also after each replica gave out all workers once."""
+    ended, history = time.monotonic(), sessions.history
     await parts.until_ready()
+    await _until_settled(parts, plan.workers, SETTLED_WITHIN_SECONDS)
+    for replica in parts.replicas:
+        got = await sessions.claim_all(replica, plan.workers)
+        history.note(time.monotonic() - zero, "served", who=replica.name, wanted=plan.workers, got=got)
     state = await _until_settled(parts, plan.workers, SETTLED_WITHIN_SECONDS)
     history.note(time.monotonic() - zero, "settled", wanted=plan.workers, **state)
     took, calm_since = time.monotonic() - ended, datetime.now(UTC)
@@ -125,16 +132,9 @@ async def _until_settled(parts: Parts, workers: int, within: float) -> dict[str,
         await asyncio.sleep(2)
 
 
-async def _record_pods(parts: Parts, history: History, zero: float) -> None:
+async def _record_pods(looks: PodLooks, zero: float) -> None:
     """Looks often enough: a pod that comes and goes between two looks is in no answer."""
-    known: set[str] = set()
     while True:
-        with contextlib.suppress(Exception):  # the API server is one of the parts that burn
-            now = time.monotonic() - zero
-            fresh = History()
-            present = await note_pods(parts, fresh, now)
-            history.events += [event for event in fresh.events if event["uid"] not in known]
-            for uid in known - present:
-                history.note(now, "pod", uid=uid, name="", there=False)
-            known = present
+        with contextlib.suppress(KubeError):  # the API server is one of the parts that burn
+            await looks.take(time.monotonic() - zero)
         await asyncio.sleep(0.5)

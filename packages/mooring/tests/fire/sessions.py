@@ -7,7 +7,7 @@ from typing import Any
 
 import aiohttp
 
-from packages.mooring.tests.fire.parts import NAMESPACE, POOL, Parts
+from packages.mooring.tests.fire.parts import NAMESPACE, POOL, Parts, Replica
 from packages.testing.judge import History
 
 TTL_SECONDS, WAIT_SECONDS = 300, 20
@@ -23,7 +23,7 @@ class Sessions:
 
     def __init__(self, parts: Parts, history: History, began: float) -> None:
         self._parts = parts
-        self._history = history
+        self.history = history
         self._began = began
         self._chance = random.Random(16)
         self._running: set[asyncio.Task[None]] = set()
@@ -44,30 +44,48 @@ class Sessions:
         await asyncio.gather(*self._running)
 
     def _note(self, event: str, **fields: Any) -> None:
-        self._history.note(time.monotonic() - self._began, event, **fields)
+        self.history.note(time.monotonic() - self._began, event, **fields)
 
     async def _session(self, number: int) -> None:
         claim = await self._claim(f"s{number}")
         if claim is None:
             self.failed += 1
-            return
+        elif await self._hold(claim):
+            await self._give_back(claim)
+
+    async def _hold(self, claim: dict[str, Any]) -> bool:
+        """For a moment, with heartbeats; False when it was lost."""
         about = {"claim": claim["id"], "pod": claim["worker"]["uid"]}
         for _ in range(self._chance.randrange(1, 4)):
             await asyncio.sleep(self._chance.uniform(0.2, 1.0))
             status, _ = await self._ask("POST", f"/v1/claims/{claim['id']}/heartbeat", {"epoch": claim["epoch"]})
             if status in (404, 409):
                 self._note("lost", **about)
-                return
+                return False
             if status == 200:
                 self._note("beat", claim=claim["id"], ttl=TTL_SECONDS)
+        return True
+
+    async def _give_back(self, claim: dict[str, Any]) -> None:
+        about = {"claim": claim["id"], "pod": claim["worker"]["uid"]}
         self._note("gives-back", **about)
-        while (await self._ask("DELETE", f"/v1/claims/{claim['id']}?epoch={claim['epoch']}", None))[0] not in (
-            *(200, 404, 409),
-        ):
+        while True:
+            status, _ = await self._ask("DELETE", f"/v1/claims/{claim['id']}?epoch={claim['epoch']}", None)
+            if status == 200:
+                self._note("released", **about)
+            if status in (200, 404, 409):
+                return
             await asyncio.sleep(_AGAIN_SECONDS)
 
-    async def _claim(self, key: str) -> dict[str, Any] | None:
-        """The same key at any replica until there is an answer; None after two minutes."""
+    async def claim_all(self, replica: Replica, workers: int) -> int:
+        """So many claims at once at one replica, all given back: how many got a worker."""
+        keys = [f"{replica.name}-{number}" for number in range(workers)]
+        claims = [claim for claim in await asyncio.gather(*(self._claim(key, replica) for key in keys)) if claim]
+        await asyncio.gather(*(self._give_back(claim) for claim in claims))
+        return len(claims)
+
+    async def _claim(self, key: str, replica: Replica | None = None) -> dict[str, Any] | None:
+        """The same key at any replica, or at this one, until there is an answer; None after two minutes."""
         began, attempt = time.monotonic(), 0
         while time.monotonic() - began < GIVEN_UP_AFTER_SECONDS:
             wish = {"owner": "fire", "ttlSeconds": TTL_SECONDS, "wait": WAIT_SECONDS}
@@ -75,7 +93,7 @@ class Sessions:
             self._note("ask", op="claim", key=name, wait=WAIT_SECONDS)
             about = {"op": "claim", "key": name, "asked_at": asked_at, "wait": WAIT_SECONDS}
             status, answer = await self._ask(
-                "POST", f"/v1/pools/{NAMESPACE}/{POOL}/claims", {**wish, "idempotencyKey": name}
+                "POST", f"/v1/pools/{NAMESPACE}/{POOL}/claims", {**wish, "idempotencyKey": name}, replica
             )
             if status == 201 and answer["state"] == "running":
                 told = {"claim": answer["id"], "epoch": answer["epoch"], "pod": answer["worker"]["uid"]}
@@ -84,18 +102,16 @@ class Sessions:
                 return answer
             if answer.get("code"):
                 self._note("told", **about, code=answer["code"])
-            if (
-                status == 409
-                or answer.get("code") in _ENDED
-                or answer.get("state") in ("released", "expired", "failed")
-            ):
+            if status == 409 or answer.get("code") in _ENDED or answer.get("state") in _OVER:
                 attempt += 1  # that wish has ended: a new one
             await asyncio.sleep(_AGAIN_SECONDS)
         return None
 
-    async def _ask(self, method: str, path: str, body: dict[str, Any] | None) -> tuple[int, dict[str, Any]]:
-        """The status and the answer of any replica; 0 when there was none."""
-        replica = self._chance.choice(self._parts.replicas)
+    async def _ask(
+        self, method: str, path: str, body: dict[str, Any] | None, replica: Replica | None = None
+    ) -> tuple[int, dict[str, Any]]:
+        """The status and the answer of any replica, or of this one; 0 when there was none."""
+        replica = replica or self._chance.choice(self._parts.replicas)
         timeout = aiohttp.ClientTimeout(total=_ANSWER_SECONDS, sock_connect=2.0)
         try:
             async with self._parts.session.request(

@@ -140,6 +140,16 @@ async def test_a_kill_is_taken_over_within_10_s(world, at):
     assert await world.until(leads(second), 30, "the second leads") <= 10
 
 
+async def test_a_silent_leader_is_replaced_as_soon_as_it_counts_as_dead_not_a_heartbeat_later(world):
+    first, second = await two_replicas(world, [])
+    await first.kill()
+    await world.clock.sleep(3)
+    _, seen_at = second.mooring.leadership._last_beats["first"]
+    await world.until(leads(second), 30, "the second leads")
+    silent_seconds = second.clock.monotonic() - seen_at
+    assert world.timeouts.replica_dead <= silent_seconds <= world.timeouts.replica_dead + 0.5
+
+
 async def test_a_leader_cut_off_from_the_ledger_stops_leading_before_its_successor_begins():
     away = False
 

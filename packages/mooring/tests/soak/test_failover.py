@@ -1,8 +1,13 @@
-"""Real processes that stop, die and hang: how soon another replica leads, with the timeouts of an installation."""
+"""Real processes that stop, die and hang: another replica leads soon, with the timeouts of an installation.
+
+The seconds that are promised hold in virtual time (`scenarios/test_leadership.py`). Here other tests run on the same
+cores, so the limits have room, but none for another way: after a stop, a silence of 7 s would be too late.
+"""
 
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import sys
 import time
@@ -17,35 +22,40 @@ from drydock import Cluster, LocalOptions, local_cluster, plain_nodes
 from hawser.clock import Entropy, SystemClock
 from mooring.kinds.installation import install_crds
 from mooring.ledger.embedded import EmbeddedServer
-from packages.mooring.tests.soak.stage import environment_of, free_port
+from packages.mooring.tests.soak.stage import environment_of
 
 _STEP_SECONDS = 0.05
+_STOPPED, _KILLED, _HUNG = 6.0, 20.0, 30.0
+_SERVES = re.compile(r"mooring serves (\S+)")
 
 
 class Serve:
     """One `mooring serve`."""
 
-    def __init__(self, name: str, process: asyncio.subprocess.Process, port: int) -> None:
+    def __init__(self, name: str, process: asyncio.subprocess.Process, log: Path) -> None:
         self.name = name
         self.process = process
-        self._url = f"http://127.0.0.1:{port}/readyz"
+        self._log = log
 
     async def describe(self, session: aiohttp.ClientSession) -> dict[str, Any]:
         """What /readyz says; empty while it does not answer."""
+        assert self.process.returncode is None, self._log.read_text()
+        found = _SERVES.search(self._log.read_text())
+        if found is None:
+            return {}
         with contextlib.suppress(aiohttp.ClientError, TimeoutError):
-            async with session.get(self._url, timeout=aiohttp.ClientTimeout(total=2)) as answer:
+            async with session.get(f"{found[1]}/readyz", timeout=aiohttp.ClientTimeout(total=2)) as answer:
                 body: dict[str, Any] = await answer.json()
                 return body if answer.status == 200 else {}
         return {}
 
-    async def until(self, session: aiohttp.ClientSession, leading: bool, within: float) -> float:
-        """Wait until it is ready and leads, or is ready and does not; answers how long that took."""
+    async def until(self, session: aiohttp.ClientSession, leading: bool, within: float) -> None:
+        """Wait until it is ready and leads, or is ready and does not."""
         started = time.monotonic()
-        while (await self.describe(session)).get("leading") is not leading:
+        while (found := await self.describe(session)).get("leading") is not leading:
             if time.monotonic() - started > within:
-                raise AssertionError(f"not within {within} s: {self.name} leads: {leading}")
+                raise AssertionError(f"not within {within} s: {self.name} leads: {leading}; it says {found}")
             await asyncio.sleep(_STEP_SECONDS)
-        return time.monotonic() - started
 
     def signal(self, number: signal.Signals) -> None:
         os.kill(self.process.pid, number)
@@ -63,9 +73,9 @@ class Place:
 
     async def start(self, name: str) -> Serve:
         """A replica that is ready."""
-        port = free_port()
-        environment = environment_of(self._sandbox, self._database, self._folder / name, port)
-        with (self._folder / f"{name}.log").open("ab") as log:
+        environment = environment_of(self._sandbox, self._database, self._folder / name, port=0)
+        path = self._folder / f"{name}-{len(self.processes)}.log"
+        with path.open("ab") as log:
             process = await asyncio.create_subprocess_exec(
                 str(Path(sys.executable).with_name("mooring")),
                 "serve",
@@ -74,7 +84,7 @@ class Place:
                 stderr=log,
             )
         self.processes.append(process)
-        return Serve(name, process, port)
+        return Serve(name, process, path)
 
 
 @contextlib.asynccontextmanager
@@ -108,19 +118,19 @@ async def test_another_replica_leads_after_a_stop_a_kill_and_a_hang(tmp_path: Pa
         await second.until(here.session, False, 60)
 
         first.signal(signal.SIGTERM)
-        assert await second.until(here.session, True, 20) < 1.0, "a clean stop"
+        await second.until(here.session, True, _STOPPED)
         assert await first.process.wait() == 0
 
         first = await here.start("first")
         await first.until(here.session, False, 60)
         second.signal(signal.SIGKILL)
-        assert await first.until(here.session, True, 30) <= 10.0, "kill -9"
+        await first.until(here.session, True, _KILLED)
         await second.process.wait()
 
         second = await here.start("second")
         await second.until(here.session, False, 60)
         first.signal(signal.SIGSTOP)
-        assert await second.until(here.session, True, 30) <= 20.0, "SIGSTOP"
+        await second.until(here.session, True, _HUNG)
         first.signal(signal.SIGCONT)
-        await first.until(here.session, False, 20)
-        assert (await second.describe(here.session))["leading"]
+        await first.until(here.session, False, 60)
+        await second.until(here.session, True, 20)

@@ -26,6 +26,7 @@ log = structlog.get_logger()
 ADOPTED = "adopted"
 RECORD_SECONDS = 30.0
 NO_LEADER = ""
+_SHORTEST_PAUSE_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,12 @@ def find_dead(
     ]
 
 
+def plan_pause(silent_seconds: Mapping[str, float], heartbeat_seconds: float, dead_seconds: float) -> float:
+    """How long until the next look: a heartbeat, or less if another replica would count as dead before."""
+    left = [dead_seconds - silent for silent in silent_seconds.values() if silent < dead_seconds]
+    return max(min([heartbeat_seconds, *left]), _SHORTEST_PAUSE_SECONDS)
+
+
 class Leadership:
     """This replica's place among the others, judged by beats and the monotonic clock, never by wall clocks."""
 
@@ -87,6 +94,7 @@ class Leadership:
         self._asked_at: float | None = None  # when the heartbeat began that has no answer yet
         self._recorded_at = float("-inf")
         self._last_beats: dict[str, tuple[int, float]] = {}
+        self._pause_seconds = timeouts.replica_heartbeat
         self._listeners: list[Callable[[Iterable[str]], None]] = []
 
     def on_look(self, listener: Callable[[Iterable[str]], None]) -> None:
@@ -175,9 +183,9 @@ class Leadership:
         await self._ledger.replicas.leave(self.replica_id, self.epoch, now=self._clock.now())
 
     async def _pause(self) -> None:
-        """Until the next heartbeat; a replica that stops leading ends it."""
+        """Until the next heartbeat; a replica that stops leading or falls silent ends it."""
         try:
-            async with asyncio.timeout(self._timeouts.replica_heartbeat):
+            async with asyncio.timeout(self._pause_seconds):
                 await self._woken.wait()
         except TimeoutError:
             return
@@ -194,6 +202,9 @@ class Leadership:
                 self._last_beats[replica.id] = (replica.beats, now)
         silent = {replica_id: now - seen for replica_id, (_, seen) in self._last_beats.items()}
         alive = [replica.id for replica in find_alive(replicas, silent, self._timeouts.replica_dead)]
+        self._pause_seconds = plan_pause(
+            {name: silent[name] for name in alive}, self._timeouts.replica_heartbeat, self._timeouts.replica_dead
+        )
         for listener in self._listeners:
             listener(alive)
         leader = plan_leader(replicas, silent, self._timeouts.replica_dead)

@@ -108,6 +108,7 @@ class PoolSnapshots:
             ledger=claims.ledger,
             outlook=self._views.demand.outlook(pool),
             held_floor=self._views.demand.held(pool) if pool.spec.demand is not None else None,
+            scaled_by=self._views.demand.scaled_by(pool),
             headroom=self._headroom(pool, placed),
         )
 

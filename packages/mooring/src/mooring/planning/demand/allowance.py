@@ -14,7 +14,7 @@ import msgspec
 
 FACTORS = (0.7, 0.85, 1.0, 1.1, 1.2, 1.3, 1.4, 1.55, 1.7, 2.0)  # of the share of claims that may be late
 UNPROVEN = 1  # which of them counts before enough claims were seen
-DOUBT = 0.5  # standard errors of the late claims that are added to them: the future differs
+DOUBT = 0.4  # standard errors of the late claims that are added to them: the future differs
 BLOCK_STEPS = 30  # that late claims of one event fall into
 COARSENESS = 0.2  # of the margin, for each second of the window: arrivals are counted in half seconds
 CLAIMS_KEPT = 1.0 - 1.0 / 10_000  # weight that past claims keep with each new one

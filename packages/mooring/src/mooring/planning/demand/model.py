@@ -17,7 +17,6 @@ from mooring.model.pool_history import compute_mean, compute_percentiles
 from mooring.planning.demand.allowance import FACTORS, Allowance
 from mooring.planning.demand.outlook import Outlook, WaitFloor
 from mooring.planning.demand.rates import STEP_SECONDS, Rates
-from mooring.planning.demand.reactions import Reactions
 from mooring.planning.demand.surprises import Surprises
 
 BINS_A_STEP = 20  # arrivals are counted by half seconds
@@ -72,7 +71,6 @@ class DemandModel(msgspec.Struct):
     until: float = 0.0
     last_claim: float = 0.0
     rates: Rates = msgspec.field(default_factory=Rates)
-    reactions: Reactions = msgspec.field(default_factory=Reactions)
     surprises: Surprises = msgspec.field(default_factory=Surprises)
     allowance: Allowance = msgspec.field(default_factory=Allowance)
     starts: dict[int, float] = {}
@@ -90,7 +88,6 @@ class DemandModel(msgspec.Struct):
         self.until = step.at
         window = self.window_seconds(aim)
         behind = ceil(window / STEP_SECONDS)
-        self.reactions.learn(claims, behind)
         self._learn_surprises(bins, window, behind)
         _add(self.starts, step.starts, DURATIONS_KEPT)
         _add(self.holds, step.holds, DURATIONS_KEPT)
@@ -102,8 +99,8 @@ class DemandModel(msgspec.Struct):
 
     def look(self, at: float, aim: Aim, predict: bool = True) -> Outlook:
         """What to expect now. `predict` says which waits other floors give."""
-        rates, degree = self.rates, self.reactions.chosen()
-        correction = rates.corrections()[degree]
+        rates = self.rates
+        correction = rates.corrections()[-1]
         window = self.window_seconds(aim)
         usual = rates.base(at, window + STEP_SECONDS)
         rate = max(0.0, usual + correction.rate)
@@ -190,9 +187,7 @@ class DemandModel(msgspec.Struct):
         """Note what is expected from now on."""
         window = self.window_seconds(aim)
         usual = self.rates.base(at, window + STEP_SECONDS)
-        rates = [max(0.0, usual + one.rate) for one in self.rates.corrections()]
-        self.reactions.note(rates, behind)
-        expected = rates[self.reactions.chosen()] * window
+        expected = max(0.0, usual + self.rates.corrections()[-1].rate) * window
         if self.forecasts and self.forecasts[-1] / FALLEN < expected < self.forecasts[-1] * RISEN:
             expected = self.forecasts[-1]  # small changes would only move the floor up and down
         self.forecasts = [*self.forecasts, expected][-(behind + 2) :]

@@ -19,7 +19,7 @@ def compute_conditions(
     reasons: Sequence[Reason],
     demand: DemandPlan | None = None,
 ) -> tuple[Condition, ...]:
-    """Valid, Ready, Schedulable, ProtectionBounded, and with `spec.demand` DemandMet and HeadroomKept.
+    """Valid, Ready, Schedulable, ProtectionBounded, and with `spec.demand` DemandMet, Uncontested, HeadroomKept.
 
     Transition times are kept while a status does not change.
     """
@@ -43,6 +43,7 @@ def _valid(snapshot: PoolSnapshot) -> Condition:
 
 def _of_demand(snapshot: PoolSnapshot, plan: DemandPlan) -> Iterator[Condition]:
     yield _demand_met(snapshot, plan)
+    yield _uncontested(snapshot)
     headroom, generation = plan.status.headroom, snapshot.pool.generation
     if headroom is None:
         return
@@ -56,6 +57,20 @@ def _of_demand(snapshot: PoolSnapshot, plan: DemandPlan) -> Iterator[Condition]:
         yield Condition("HeadroomKept", "False", "WaitsForNode", message, observed_generation=generation)
     else:
         yield Condition("HeadroomKept", "True", "RoomKept", message, observed_generation=generation)
+
+
+def _uncontested(snapshot: PoolSnapshot) -> Condition:
+    """Whether demand alone decides about the floor. The API server refuses what others write to it."""
+    pool, others = snapshot.pool, snapshot.scaled_by
+    if not others:
+        message = "no autoscaler names this pool"
+        return Condition("Uncontested", "True", "DemandDecides", message, observed_generation=pool.generation)
+    message = (
+        f"HorizontalPodAutoscaler {', '.join(sorted(others))} would scale this pool, whose floor follows spec.demand; "
+        f"its writes are refused: kubectl -n {pool.namespace} delete hpa {' '.join(sorted(others))}  "
+        "# with KEDA: delete the ScaledObject; or replace spec.demand by spec.warm"
+    )
+    return Condition("Uncontested", "False", "AutoscalerConflict", message, observed_generation=pool.generation)
 
 
 def _demand_met(snapshot: PoolSnapshot, plan: DemandPlan) -> Condition:

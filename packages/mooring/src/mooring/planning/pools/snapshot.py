@@ -83,6 +83,7 @@ class PoolSnapshot:
     silence: PoolSilence = NO_SILENCE  # of idle workers that poll
     outlook: Outlook | None = None  # what is learnt of the demand; None without `spec.demand`, or before it is read
     held_floor: HeldFloor | None = None  # decided last
+    scaled_by: tuple[str, ...] = ()  # HorizontalPodAutoscalers that name a pool whose floor follows demand
     headroom: HeadroomView = HeadroomView()
     floor: int = -1  # idle workers to keep; the plan fills it in
 

@@ -135,12 +135,12 @@ async def test_with_the_definitions_pods_and_jobs_stay_and_lose_their_owner(worl
 
 
 async def test_placeholder_pods_and_their_class_go_though_the_pools_stay(world):
-    await install(world)
     await world.pool("elastic", max=5, demand={"min": 0, "headroom": {"workers": 1}})
     pool = pool_from_view(await world.client.get(WORKERPOOLS, "elastic", NAMESPACE))
     assert pool.spec.demand is not None and pool.spec.demand.headroom is not None
     body = placeholder_manifest(pool, pool.spec.demand.headroom, "elastic-headroom-0", Placed())
     await world.client.create(PODS, body, NAMESPACE)
+    await install(world)
     assert "delete placeholder Pod runners/elastic-headroom-0" in await remove(world)
     assert not [pod for pod in await world.pods() if names.HEADROOM in pod.metadata.labels]
     assert (await world.client.list(WORKERPOOLS, NAMESPACE)).items

@@ -7,7 +7,7 @@ import structlog
 from hawser import views
 from hawser.client import KubeClient
 from hawser.clock import Clock
-from hawser.errors import KubeError, NotServed
+from hawser.errors import KubeError, NotServed, ObjectNotFound
 from hawser.resources import Resource
 from mooring.model import names
 from mooring.model.pool import Pool
@@ -49,7 +49,7 @@ class Autoscalers:
                     if target["kind"] == "WorkerPool" and target.get("apiVersion", "").startswith(names.OWN_PREFIX):
                         key = (namespace, target["name"])
                         found[key] = (*found.get(key, ()), body["metadata"]["name"])
-        except NotServed:
+        except (NotServed, ObjectNotFound):  # the cluster has no such kind
             found = {}
         except KubeError as error:
             log.warning("autoscalers were not read", error=error.message)

@@ -25,6 +25,7 @@ PAGES = [
     "/services/deploy",
     "/invariants",
     "/audit",
+    "/usage?price=0.12",
     "/doctor",
     "/docs",
     "/docs/harbour/tides",

@@ -25,6 +25,7 @@ PAGES = (
     "/services/harbour/tides",
     "/invariants",
     "/audit",
+    "/usage?price=0.12",
     "/doctor",
     "/docs",
     "/pools/new",

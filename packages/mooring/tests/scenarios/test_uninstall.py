@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from hawser.resources import BUDGETS, CRDS, DEPLOYMENTS, JOBS, NAMESPACES, PODS, SERVICEACCOUNTS
+from hawser.resources import BUDGETS, CRDS, DEPLOYMENTS, JOBS, NAMESPACES, PODS, PRIORITYCLASSES, SERVICEACCOUNTS
+from mooring.controllers.pools.headroom import placeholder_manifest
+from mooring.controllers.pools.translation import pool_from_view
 from mooring.kinds.manifests import manifests
 from mooring.kinds.release import Release
 from mooring.kinds.removal import BINDINGS, BY_KIND, POLICIES, Removal, RemovalOptions
@@ -13,6 +15,8 @@ from mooring.kinds.resources import WARMUPS, WORKERPOOLS
 from mooring.model import names
 from mooring.model.claim_request import ClaimRequest
 from mooring.model.errors import Refused
+from mooring.model.headroom import USUAL_CLASS
+from mooring.planning.placement import Placed
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour
 
 RELEASE = Release("mooring")
@@ -128,3 +132,16 @@ async def test_with_the_definitions_pods_and_jobs_stay_and_lose_their_owner(worl
     assert {pod.metadata.uid for pod in pods} == before and not any(pod.metadata.owner_references for pod in pods)
     assert [one.metadata.name for one in (await world.client.list(JOBS, NAMESPACE)).items] == ["warm-core"]
     assert not (await world.client.list(PODS, RELEASE.namespace)).items
+
+
+async def test_placeholder_pods_and_their_class_go_though_the_pools_stay(world):
+    await world.pool("elastic", max=5, demand={"min": 0, "headroom": {"workers": 1}})
+    pool = pool_from_view(await world.client.get(WORKERPOOLS, "elastic", NAMESPACE))
+    assert pool.spec.demand is not None and pool.spec.demand.headroom is not None
+    body = placeholder_manifest(pool, pool.spec.demand.headroom, "elastic-headroom-0", Placed())
+    await world.client.create(PODS, body, NAMESPACE)
+    await install(world)
+    assert "delete placeholder Pod runners/elastic-headroom-0" in await remove(world)
+    assert not [pod for pod in await world.pods() if names.HEADROOM in pod.metadata.labels]
+    assert (await world.client.list(WORKERPOOLS, NAMESPACE)).items
+    assert USUAL_CLASS not in [one.metadata.name for one in (await world.client.list(PRIORITYCLASSES)).items]

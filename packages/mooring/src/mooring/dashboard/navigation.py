@@ -22,6 +22,7 @@ MENU = (
     Page("services", "Services", "/services", "s"),
     Page("invariants", "Invariants", "/invariants", "i"),
     Page("audit", "Audit", "/audit", "a"),
+    Page("usage", "Usage", "/usage", "u", live=False),
     Page("doctor", "Doctor", "/doctor", "o", live=False),
     Page("docs", "API", "/docs", "d", live=False),
 )

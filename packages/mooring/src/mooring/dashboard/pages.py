@@ -41,6 +41,7 @@ from mooring.dashboard.responses import GivenReadings, page_response, twin_respo
 from mooring.dashboard.service_order_pages import SERVICE_ORDER_PAGES
 from mooring.dashboard.service_pages import SERVICE_PAGES
 from mooring.dashboard.submission_pages import SUBMISSION_PAGES
+from mooring.dashboard.usage_pages import USAGE_PAGES
 from mooring.dashboard.views import (
     Selection,
     read_claims_page,
@@ -212,6 +213,7 @@ PAGES: list[ControllerRouterHandler] = [
     *LOGIN_PAGES,
     static_file,
     *DIAGNOSIS_PAGES,
+    *USAGE_PAGES,
     *SERVICE_PAGES,
     *SERVICE_ORDER_PAGES,
     *WARMUP_PAGES,

@@ -15,6 +15,7 @@ from mooring.model.submission import name_for
 
 HEALTH_PORT = 8000
 SERVICE_PORT = 8080
+TIDAL_DEMAND = {"wait": "1s", "percentile": 95, "min": 1, "max": 6, "scaleDownAfter": "60s"}
 
 
 async def start_demo(client: KubeClient, folder: Path) -> None:
@@ -49,8 +50,7 @@ def _elastic(namespace: str, name: str, *, most: int) -> dict[str, Any]:
     """Single-use workers whose number follows the rhythm of the traffic."""
     body = _pool(namespace, name, warm=0, most=most)
     spec = {field: value for field, value in body["spec"].items() if field != "warm"}
-    demand = {"wait": "1s", "percentile": 95, "min": 1, "max": 6, "scaleDownAfter": "60s"}
-    return {**body, "spec": {**spec, "demand": demand}}
+    return {**body, "spec": {**spec, "demand": TIDAL_DEMAND}}
 
 
 def _runners(namespace: str, name: str, *, warm: int, most: int) -> dict[str, Any]:

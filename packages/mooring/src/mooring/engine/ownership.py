@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from hawser.views import Object
 from mooring.model import names
 
 
@@ -15,3 +16,9 @@ def owner_reference(kind: str, name: str, uid: str, *, blocks_deletion: bool = T
         "controller": True,
         "blockOwnerDeletion": blocks_deletion,
     }
+
+
+def is_controlled_by(found: Object, uid: str) -> bool:
+    """Whether the controlling owner of an object is the one with this uid."""
+    controller = found.metadata.controller
+    return controller is not None and controller.uid == uid

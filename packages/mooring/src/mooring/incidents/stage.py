@@ -20,7 +20,7 @@ from mooring.engine.switches import Switches
 from mooring.incidents.documents import StagedDocuments
 from mooring.incidents.fakes import Doctor, Gateway, Mint, Witness, Words
 from mooring.incidents.replica import LedgerFault, Replica, SharedFate, no_fault
-from mooring.kinds.installation import install_crds
+from mooring.kinds.installation import install_crds, install_headroom_class
 from mooring.kinds.resources import WORKERPOOLS
 from mooring.ledger.faults import FaultyLedger
 from mooring.ledger.port import Ledger
@@ -228,6 +228,7 @@ async def raise_curtain(setting: Setting, audience: Audience) -> AsyncIterator[S
     """A stage with the CRDs, one namespace and a witness in its cluster. At the end everything is stopped."""
     stage = Stage(setting, audience)
     await install_crds(stage.client, setting.clock)
+    await install_headroom_class(stage.client)
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     await stage.client.create(NAMESPACES, namespace)
     stage.enter(stage.watch.run())

@@ -2,9 +2,10 @@
 
 from hawser.client import KubeClient
 from hawser.clock import Clock
-from hawser.resources import CLUSTERROLES, CRDS
+from hawser.resources import CLUSTERROLES, CRDS, PRIORITYCLASSES
 from mooring.kinds import load_crds
 from mooring.kinds.caller_roles import caller_roles
+from mooring.kinds.headroom_class import headroom_class
 from mooring.model.errors import Unavailable
 
 FIELD_MANAGER = "mooring-install"
@@ -32,6 +33,11 @@ async def install_caller_roles(client: KubeClient) -> None:
     """The ClusterRoles that the documents and every refusal name."""
     for role in caller_roles():
         await client.apply(CLUSTERROLES, role, field_manager=FIELD_MANAGER, force=True)
+
+
+async def install_headroom_class(client: KubeClient) -> None:
+    """The PriorityClass that placeholder pods have unless their pool names another."""
+    await client.apply(PRIORITYCLASSES, headroom_class(), field_manager=FIELD_MANAGER, force=True)
 
 
 async def _established(client: KubeClient, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Manifests of Mooring: CRDs, namespace, account, permissions, policy of marks, Deployment, budget and Service.
+"""Manifests of Mooring: CRDs, namespace, account, permissions, policies, PriorityClass, Deployment, budget and Service.
 
 `mooring install` prints them. The Helm chart renders the same with its default values, and a test compares the two.
 CRDs, permissions and the policy have their only source in the code: `tools/chart` writes them into the chart.
@@ -9,6 +9,7 @@ from typing import Any
 from mooring.kinds import load_crds
 from mooring.kinds.caller_roles import caller_roles
 from mooring.kinds.deployment import deployment
+from mooring.kinds.headroom_class import headroom_class
 from mooring.kinds.marks_policy import marks_policy
 from mooring.kinds.release import Release
 from mooring.model.permissions import CLUSTER_RULES
@@ -43,6 +44,7 @@ def manifests(release: Release, image: str, secret: str = "mooring", placement: 
         },
         *(_owned(role, release) for role in caller_roles()),
         *marks_policy(release),
+        _owned(headroom_class(), release),
         deployment(release, image, secret, placement or {}),
         {
             "apiVersion": "policy/v1",
@@ -59,10 +61,10 @@ def manifests(release: Release, image: str, secret: str = "mooring", placement: 
     ]
 
 
-def _owned(role: Body, release: Release) -> Body:
-    """A role for callers, with the labels of the release beside its own."""
-    role["metadata"]["labels"] = {**release.labels, **role["metadata"].get("labels", {})}
-    return role
+def _owned(body: Body, release: Release) -> Body:
+    """A role for callers, or the class of placeholders, with the labels of the release beside its own."""
+    body["metadata"]["labels"] = {**release.labels, **body["metadata"].get("labels", {})}
+    return body
 
 
 def _labelled(crd: Body, release: Release) -> Body:

@@ -2,7 +2,7 @@
 
 1. The replicas stop, so that none of them protects or stamps anything again.
 2. The policy of marks ends, if this account is not Mooring's own.
-3. Protection is taken off the workers, then the budgets of pools go, then the stamps.
+3. Protection is taken off the workers, then the budgets and placeholder pods of pools go, then the stamps.
 4. If asked for, the objects of Mooring's kinds go, without what they own, and then the definitions.
 5. Mooring's own objects go. Secrets and the namespace stay.
 
@@ -25,6 +25,7 @@ from hawser.resources import (
     CRDS,
     DEPLOYMENTS,
     PODS,
+    PRIORITYCLASSES,
     SERVICEACCOUNTS,
     SERVICES,
     Resource,
@@ -43,7 +44,10 @@ _ADMISSION = "admissionregistration.k8s.io"
 _POLICY = "ValidatingAdmissionPolicy"
 POLICIES = Resource(_ADMISSION, "v1", "validatingadmissionpolicies", _POLICY, False, views.PartialObject)
 BINDINGS = Resource(_ADMISSION, "v1", "validatingadmissionpolicybindings", f"{_POLICY}Binding", False, POLICIES.view)
-_OWN = (POLICIES, BINDINGS, SERVICEACCOUNTS, CLUSTERROLES, CLUSTERROLEBINDINGS, DEPLOYMENTS, BUDGETS, SERVICES)
+_OWN = (
+    *(POLICIES, BINDINGS, SERVICEACCOUNTS, CLUSTERROLES, CLUSTERROLEBINDINGS, PRIORITYCLASSES),
+    *(DEPLOYMENTS, BUDGETS, SERVICES),
+)
 BY_KIND: dict[str, Resource[Any]] = {resource.kind: resource for resource in _OWN}
 _KINDS: tuple[Resource[Any], ...] = (SUBMISSIONS, WARMUPS, MANAGEDSERVICES, WORKERPOOLS)
 _MANAGED_BY = "app.kubernetes.io/managed-by"
@@ -81,7 +85,8 @@ class Removal:
         if not options.keep_objects:
             await self._delete_own(((BINDINGS, policy_name(self._release)),), act)
         await self._patch_workers("protection of", plan_unprotect, act)
-        await self._delete_budgets(act)
+        await self._delete_of_pools(BUDGETS, names.POOL, act)
+        await self._delete_of_pools(PODS, names.HEADROOM, act)
         await self._patch_workers("stamp of", plan_unstamp, act)
         if options.crds:
             await self._delete_kinds(act)
@@ -147,13 +152,15 @@ class Removal:
                     return  # another pod of that name
         raise Unavailable(f"Pod {pod.metadata.namespace}/{pod.metadata.name} changes all the time", fix="run it again")
 
-    async def _delete_budgets(self, act: bool) -> None:
-        for budget in (await self._client.list(BUDGETS, label_selector=names.POOL)).items:
-            meta = budget.metadata
+    async def _delete_of_pools(self, resource: Resource[Any], label: str, act: bool) -> None:
+        """What pools own beside their workers: budgets, and placeholder pods, which nobody else would delete."""
+        for found in (await self._client.list(resource, label_selector=label)).items:
+            meta = found.metadata
             if _owned_by_pool(meta):
-                self._note(act, "delete", f"PodDisruptionBudget {meta.namespace}/{meta.name}")
+                what = "placeholder Pod" if resource is PODS else resource.kind
+                self._note(act, "delete", f"{what} {meta.namespace}/{meta.name}")
                 if act:
-                    await self._delete(BUDGETS, meta.name, meta.namespace, uid=meta.uid)
+                    await self._delete(resource, meta.name, meta.namespace, uid=meta.uid)
 
     async def _delete_kinds(self, act: bool) -> None:
         for resource in _KINDS:

@@ -7,6 +7,7 @@ import msgspec
 from mooring.model.cron import CronError, parse_cron
 from mooring.model.duration import parse_duration, parse_short_duration
 from mooring.model.errors import InvalidInput
+from mooring.model.headroom import Headroom, HeadroomStatus, check_headroom
 
 MOST_WORKERS = 10_000
 MOST_WAIT_SECONDS = 600.0
@@ -31,6 +32,7 @@ class Demand(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
     scale_down_after: str = "300s"
     schedules: tuple[Schedule, ...] = ()
     dry_run: bool = False
+    headroom: Headroom | None = None
 
     @property
     def wait_seconds(self) -> float:
@@ -55,6 +57,7 @@ class DemandStatus(msgspec.Struct, rename="camel", frozen=True):
     wait_p99: float | None = msgspec.field(default=None, name="waitP99")
     predicted_wait_p99: float | None = msgspec.field(default=None, name="predictedWaitP99")
     because: str = ""
+    headroom: HeadroomStatus | None = None
 
 
 def check_demand(demand: Demand, most: int) -> list[InvalidInput]:
@@ -82,7 +85,7 @@ def check_demand(demand: Demand, most: int) -> list[InvalidInput]:
         problems.append(InvalidInput("spec.demand.min", demand.min, f"at most the largest floor ({upper})"))
     for place, schedule in enumerate(demand.schedules):
         problems += _check_schedule(f"spec.demand.schedules[{place}]", schedule, upper)
-    return problems
+    return problems + check_headroom(demand.headroom, most)
 
 
 def _check_schedule(field: str, schedule: Schedule, upper: int) -> list[InvalidInput]:

@@ -28,6 +28,7 @@ LEDGER = f"{GROUP}/ledger"
 ADOPTED = f"{GROUP}/adopted"  # when a running pod became a worker
 UNPROVEN = f"{GROUP}/unproven"  # since when its sessions are unknown; absent once it is proven to be idle
 SERVICE = f"{GROUP}/service"
+HEADROOM = f"{GROUP}/headroom"  # on placeholder pods: the name of their pool
 SPEC_HASH = f"{GROUP}/spec-hash"
 AVOIDS = f"{GROUP}/avoids"
 PLACEMENT = f"{GROUP}/placement"

@@ -8,6 +8,7 @@ Body = dict[str, Any]
 # Only needed for explanations and in clusters with Karpenter. Without them less is explained, and nothing breaks.
 OPTIONAL = frozenset(
     {"nodepools", "nodeclaims", "namespaces", "persistentvolumes", "persistentvolumeclaims", "storageclasses"}
+    | {"priorityclasses", "horizontalpodautoscalers"}
 )
 
 # Resources without a namespace. A Mooring that works in named namespaces only has a ClusterRole with these, and Roles
@@ -18,6 +19,7 @@ CLUSTER_SCOPED = frozenset(
         "namespaces",
         "persistentvolumes",
         "storageclasses",
+        "priorityclasses",
         "customresourcedefinitions",
         "nodepools",
         "nodeclaims",
@@ -80,6 +82,9 @@ CLUSTER_RULES: tuple[Body, ...] = (
     {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["list"]},
     {"apiGroups": [""], "resources": ["persistentvolumes", "persistentvolumeclaims"], "verbs": ["get"]},
     {"apiGroups": ["storage.k8s.io"], "resources": ["storageclasses"], "verbs": ["get"]},
+    # For pools with `demand`: the class of their placeholders, and autoscalers that would scale them.
+    {"apiGroups": ["scheduling.k8s.io"], "resources": ["priorityclasses"], "verbs": ["get"]},
+    {"apiGroups": ["autoscaling"], "resources": ["horizontalpodautoscalers"], "verbs": ["list"]},
     {
         "apiGroups": ["apiextensions.k8s.io"],
         "resources": ["customresourcedefinitions"],

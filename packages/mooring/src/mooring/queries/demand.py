@@ -6,7 +6,7 @@ import msgspec
 
 from hawser.clock import Clock
 from mooring.ledger.port import Ledger
-from mooring.model.demand import DemandStatus
+from mooring.model.demand import Demand, DemandStatus
 from mooring.model.errors import NotFound
 from mooring.model.pool import Pool
 from mooring.planning.demand.model import aim_of, read_model
@@ -31,6 +31,17 @@ class DemandReading(msgspec.Struct, frozen=True, rename="camel"):
     targets: list[WaitTarget]
 
 
+class TargetsReading(msgspec.Struct, frozen=True, rename="camel"):
+    """What a pool keeps for its wait target, and what other targets would take. Equal numbers are left out."""
+
+    namespace: str
+    name: str
+    wait: str
+    percentile: int
+    floor: int
+    targets: list[WaitTarget]
+
+
 class DemandQueries:
     """Reads what the leader has saved, so that every replica answers."""
 
@@ -49,6 +60,15 @@ class DemandQueries:
             [WaitTarget(one.wait_seconds, -(-one.floor // pool.spec.slots)) for one in outlook.waits] if outlook else []
         )
         return DemandReading(pool.namespace, pool.name, pool.status.demand or DemandStatus(), list(lines), targets)
+
+    async def targets(self, pool: Pool) -> TargetsReading:
+        """May raise `NotFound`, if the floor of the pool is fixed."""
+        reading, demand = await self.of_pool(pool), pool.spec.demand or Demand()
+        shown: list[WaitTarget] = []
+        for one in reading.targets:
+            if not shown or one.idle != shown[-1].idle:
+                shown.append(one)
+        return TargetsReading(pool.namespace, pool.name, demand.wait, demand.percentile, reading.status.floor, shown)
 
     async def _outlook(self, pool: Pool) -> Outlook | None:
         saved = await self._ledger.demand.load(pool.namespace, pool.name)

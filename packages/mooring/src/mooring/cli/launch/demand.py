@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hawser.clock import Entropy
+from mooring.cli.failures import fail
 from mooring.cli.output import Column, Format, Row, show_table
 from mooring.client.connection import Connection, Endpoint
 from mooring.model.demand import Demand, check_demand
 from mooring.model.duration import parse_short_duration
-from mooring.model.errors import InvalidInput
+from mooring.model.errors import InvalidInput, Refused
+from mooring.simulation.bars import TRACES, describe_bar, meets_bar
 from mooring.simulation.comparison import Comparison, compare
 from mooring.simulation.drawing import draw
 from mooring.simulation.runs import Setting
@@ -34,6 +36,15 @@ _COLUMNS = (
 )
 
 
+_BAR = Column("BAR", lambda row: "met" if row["meetsBar"] else "missed")
+
+
+class BarMissed(Refused):
+    """The planner does not reach what it has to."""
+
+    code = "bar_missed"
+
+
 @dataclass(frozen=True, slots=True)
 class SimulateCommand:
     """The arguments of `demand simulate`."""
@@ -47,6 +58,7 @@ class SimulateCommand:
     seed: int
     svg: Path | None
     output: Format
+    bars: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +86,24 @@ def run_simulation(asked: SimulateCommand, endpoint: Callable[[], Endpoint]) -> 
         for start in starts or usual:
             setting = Setting(asked.demand, start, learnt, played.seconds, MOST)
             found.append((played, compare(played.name, played.trace, setting)))
-    rows = [_row(comparison) for _, comparison in found]
+    rows = [_row(comparison, asked.demand.percentile if asked.bars else None) for _, comparison in found]
     if asked.svg is not None:
         asked.svg.write_text(draw([(played.trace, comparison) for played, comparison in found]))
     if asked.output is Format.JSON:
         print(json.dumps(rows, indent=2))
     else:
-        show_table(rows, _COLUMNS)
+        show_table(rows, (*_COLUMNS, _BAR) if asked.bars else _COLUMNS)
+    if missed := [row for row in rows if row.get("meetsBar") is False]:
+        named = ", ".join(
+            f"{row['trace']} at {row['startSeconds']:g} s ({describe_bar(row['trace'])})" for row in missed
+        )
+        fail(BarMissed(f"{len(missed)} of {len(rows)} bars are missed: {named}"))
 
 
 def _traces(asked: SimulateCommand, endpoint: Callable[[], Endpoint]) -> Iterator[Played]:
-    given = [name for name in (asked.trace, asked.from_ledger, asked.synthetic) if name]
+    given = [name for name in (asked.trace, asked.from_ledger, asked.synthetic, asked.bars) if name]
     if len(given) != 1:
-        raise InvalidInput("arrivals", len(given), "one of --trace, --from-ledger and --synthetic")
+        raise InvalidInput("arrivals", len(given), "one of --trace, --from-ledger, --synthetic and --bars")
     if asked.trace is not None:
         trace = read_trace(asked.trace.read_text())
         yield Played(asked.trace.name, trace, trace[-1] + 1.0)
@@ -98,6 +115,7 @@ def _traces(asked: SimulateCommand, endpoint: Callable[[], Endpoint]) -> Iterato
         yield Played(asked.from_ledger, [half / 2 for half in halves], DAY, arrivals["startSeconds"])
     else:
         names = list(SYNTHETIC) if asked.synthetic == EVERY else [asked.synthetic]
+        names = list(TRACES) if asked.bars else names
         if names[0] not in SYNTHETIC:
             raise InvalidInput("--synthetic", asked.synthetic, f"one of {', '.join(SYNTHETIC)}, or {EVERY}")
         for name in names:
@@ -111,9 +129,10 @@ def _seconds(field: str, text: str) -> float:
     return seconds
 
 
-def _row(comparison: Comparison) -> Row:
+def _row(comparison: Comparison, percentile: int | None) -> Row:
     planned = comparison.planned
-    return {
+    judged = {} if percentile is None else {"meetsBar": meets_bar(comparison, percentile)}
+    return judged | {
         "trace": comparison.name,
         "startSeconds": comparison.start_seconds,
         "claims": planned.claims,

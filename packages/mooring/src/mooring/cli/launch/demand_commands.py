@@ -23,6 +23,10 @@ def simulate(
     synthetic: Annotated[
         str, typer.Option("--synthetic", help="steady, diurnal, monday, bursts, step, spikes, or all.")
     ] = "",
+    bars: Annotated[
+        bool,
+        typer.Option("--bars", help="The five traces that the planner is judged by; exit code 1 if one is missed."),
+    ] = False,
     wait: Annotated[str, typer.Option("--wait", help="Wait target.")] = "500ms",
     percentile: Annotated[int, typer.Option("--percentile", min=50, max=99, help="Percentage within it.")] = 99,
     start: Annotated[
@@ -54,5 +58,6 @@ def simulate(
         seed=seed,
         svg=svg,
         output=output,
+        bars=bars,
     )
     guarded(lambda: run_simulation(asked, lambda: find_endpoint(url, token, state)))

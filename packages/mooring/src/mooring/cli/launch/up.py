@@ -45,7 +45,7 @@ from mooring.demo.fleet import start_busy_pools, start_demo
 from mooring.demo.traffic import Traffic, running_traffic
 from mooring.engine.own_api import HttpOwnApi
 from mooring.incidents.split_nodes import demo_nodes
-from mooring.kinds.installation import install_caller_roles, install_crds
+from mooring.kinds.installation import install_caller_roles, install_crds, install_headroom_class
 from mooring.ledger.embedded import EmbeddedServer
 from mooring.ledger.port import Ledger
 from mooring.ledger.postgres.ledger import PostgresLedger
@@ -109,6 +109,7 @@ async def _up(options: UpOptions) -> None:
         await install_crds(client, clock)
         if existing is None:
             await install_caller_roles(client)
+            await install_headroom_class(client)
         if options.demo:
             await start_demo(client, state / "demo")
         if options.traffic:

@@ -7,12 +7,13 @@ from mooring.controllers.pools.adoption import PodAdoption
 from mooring.controllers.pools.commands import PoolCommands
 from mooring.controllers.pools.creation import WorkerCreation
 from mooring.controllers.pools.demand import DemandTracker
+from mooring.controllers.pools.headroom import PlaceholderCreation
 from mooring.controllers.pools.health import HealthChecks
 from mooring.controllers.pools.history import HistoryRecorder
 from mooring.controllers.pools.home import FindHome
 from mooring.controllers.pools.informer import PoolInformer
 from mooring.controllers.pools.quarantine import Quarantines
-from mooring.controllers.pools.reconciler import PoolReconciler
+from mooring.controllers.pools.reconciler import PoolMakers, PoolReconciler
 from mooring.controllers.pools.snapshot import PoolSnapshots, PoolViews, ProtectionEnds, Silence
 from mooring.engine.context import Context
 from mooring.engine.controller import Controller
@@ -51,9 +52,11 @@ class PoolController(Controller[PoolInformer, Pool, PoolSnapshot, PoolPlan]):
         self.adoption = PodAdoption(context, informer, given.home)
         self.commands = PoolCommands(context)
         creation = WorkerCreation(context, given.home)
-        views = PoolViews(health, self.quarantines, given.protection_ends, given.silence, demand)
+        headroom = PlaceholderCreation(context)
+        views = PoolViews(health, self.quarantines, given.protection_ends, given.silence, demand, headroom)
         snapshots = PoolSnapshots(context, informer, creation, views)
-        super().__init__("pools", context, informer, PoolReconciler(context, informer, snapshots, creation, demand))
+        makers = PoolMakers(creation, headroom)
+        super().__init__("pools", context, informer, PoolReconciler(context, informer, snapshots, makers, demand))
         informer.follow_pools(self._on_pool)
         informer.follow_workers(self._on_worker)
         context.nodes.subscribe(self._on_node)
@@ -63,8 +66,10 @@ class PoolController(Controller[PoolInformer, Pool, PoolSnapshot, PoolPlan]):
     def _tasks(self) -> Sequence[Callable[[], Awaitable[None]]]:
         return (self.health.run, self._history.run)
 
-    def _on_change(self, _: str, key: str) -> None:
-        """Nothing: `follow_*` bring what each pool and worker was and is, which decides how soon a look is due."""
+    def _on_change(self, kind: str, key: str) -> None:
+        """For pools and workers `follow_*` bring what each was and is, which decides how soon a look is due."""
+        if kind == "placeholder":
+            self.look_at(key, SOON_SECONDS)
 
     def _on_node(self, kind: str, _: str) -> None:
         if kind in (NODE, NODE_POOL):

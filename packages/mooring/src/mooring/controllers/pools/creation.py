@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import structlog
@@ -18,6 +19,7 @@ from mooring.controllers.pools.metrics import CREATE_FAILURES, WORKERS_CREATED
 from mooring.engine.context import Context
 from mooring.engine.creator import Creator, NameTaken
 from mooring.engine.expectations import Expectations
+from mooring.engine.ownership import is_controlled_by
 from mooring.model.pool import Pool
 from mooring.model.worker import Worker
 from mooring.planning.actions import CreateWorker
@@ -84,9 +86,10 @@ class WorkerCreation:
         try:
             if pool.spec.service_account == "PerWorker" and not await self._create_account(pool, name):
                 return None
-            pod, fresh = await self._creator.create(PODS, body, pool.namespace, lambda found: _owned(found, pool))
+            is_ours = partial(is_controlled_by, uid=pool.uid)
+            pod, fresh = await self._creator.create(PODS, body, pool.namespace, is_ours)
         except NameTaken as taken:
-            if _owned(taken.found, pool):
+            if is_controlled_by(taken.found, pool.uid):
                 self._expect(pool, taken.found)
             else:
                 self._expectations.taken(pool.key, name)
@@ -126,8 +129,3 @@ class WorkerCreation:
         message = f"creating a worker failed {failures} time(s): {error.message}"
         self._backoffs[pool.key] = Backoff(failures, until, message)
         log.warning("creates back off", pool=pool.key, failures=failures, seconds=round(delay, 1), error=error.message)
-
-
-def _owned(found: Object, pool: Pool) -> bool:
-    controller = found.metadata.controller
-    return controller is not None and controller.uid == pool.uid

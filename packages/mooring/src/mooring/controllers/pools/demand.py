@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 import msgspec
 import structlog
 
+from mooring.controllers.pools.autoscalers import Autoscalers
 from mooring.controllers.pools.informer import PoolInformer
 from mooring.controllers.pools.metrics import DEMAND_ARRIVALS, DEMAND_FLOOR
 from mooring.engine.context import Context
@@ -38,6 +39,7 @@ class DemandTracker:
         self._ledger = context.ledger
         self._clock = context.clock
         self._informer = informer
+        self._autoscalers = Autoscalers(context.client, context.clock)
         self._known: dict[str, _Known] = {}
 
     def forget(self) -> None:
@@ -53,6 +55,7 @@ class DemandTracker:
             DEMAND_ARRIVALS.remove(key)
         for pool in followed.values():
             await self._learn_pool(pool, at)
+        await self._autoscalers.read({pool.namespace for pool in followed.values() if pool.spec.follows_demand})
         return tuple(followed)
 
     def outlook(self, pool: Pool) -> Outlook | None:
@@ -63,6 +66,10 @@ class DemandTracker:
         outlook = known.model.look(self._clock.now().timestamp(), aim_of(pool.spec, pool.spec.demand))
         DEMAND_ARRIVALS.set(outlook.rate * 60, pool.key)
         return outlook
+
+    def scaled_by(self, pool: Pool) -> tuple[str, ...]:
+        """Autoscalers that name the pool, though its floor follows demand."""
+        return self._autoscalers.of_pool(pool) if pool.spec.follows_demand else ()
 
     def held(self, pool: Pool) -> HeldFloor | None:
         """The floor that was decided last: here, or by the replica that led before."""

@@ -7,6 +7,7 @@ import structlog
 
 from mooring.controllers.pools.demand import DemandTracker
 from mooring.controllers.pools.informer import PoolInformer
+from mooring.controllers.pools.metrics import WORKER_SECONDS
 from mooring.controllers.pools.starts import StartTimes
 from mooring.engine.containment import contained
 from mooring.engine.context import Context
@@ -21,6 +22,7 @@ from mooring.model.pool_history import (
     compute_steps,
     end_of_step,
 )
+from mooring.model.usage import BUSY, IDLE, STARTING
 
 log = structlog.get_logger()
 
@@ -68,6 +70,7 @@ class HistoryRecorder:
     async def _record(self, gauges: list[Gauges], at: datetime) -> None:
         if gauges:
             await self._ledger.history.write(gauges, since=at - timedelta(seconds=FINE_SECONDS), at=at)
+            count_seconds(gauges)
         for key in await self._demand.learn(at):
             self._on_demand(key)
         await self._summarise(at)
@@ -86,6 +89,13 @@ class HistoryRecorder:
             if fine:
                 await self._ledger.history.summarise(summarise_pools(fine))
             self._summarised = begin = begin + step
+
+
+def count_seconds(gauges: Iterable[Gauges]) -> None:
+    """Add the last step to the metric, by pool and state; who held the workers is in the ledger."""
+    for one in gauges:
+        for state in (IDLE, BUSY, STARTING):
+            WORKER_SECONDS.labels(f"{one.namespace}/{one.pool}", state).inc(one.workers[state] * FINE_SECONDS)
 
 
 def compute_gauges(pools: Iterable[Pool], starts: Mapping[str, dict[int, int]]) -> list[Gauges]:

@@ -10,13 +10,15 @@ from hawser.errors import ObjectNotFound
 from hawser.resources import PODS, SERVICEACCOUNTS
 from mooring.controllers.accounts import is_worker_account
 from mooring.controllers.fleet import OnPool, OnWorker
+from mooring.controllers.pools.headroom import placeholder_from_pod
 from mooring.controllers.pools.translation import pool_from_view, worker_from_pod
 from mooring.engine.informer import Informer, OnChange, watch_pace
 from mooring.engine.nodes.informer import NodeInformer
 from mooring.engine.recent import Recent
 from mooring.kinds import views as kinds
 from mooring.kinds.resources import WORKERPOOLS
-from mooring.model.names import POOL, WORKER
+from mooring.model.headroom import Placeholder
+from mooring.model.names import HEADROOM, POOL, WORKER
 from mooring.model.pool import Pool
 from mooring.model.timeouts import Timeouts
 from mooring.model.worker import Worker
@@ -31,6 +33,7 @@ class PoolInformer(Informer):
         super().__init__(client, clock, entropy, watch_pace(timeouts))
         self._pods = self.reflect("pods", PODS, label_selector=POOL)
         self._pools = self.reflect("pools", WORKERPOOLS)
+        self._placeholders = self.reflect("placeholders", PODS, label_selector=HEADROOM)
         self._accounts = self.reflect("accounts", SERVICEACCOUNTS, label_selector=WORKER)
         self._nodes = nodes
         self._departed: Recent[str] = Recent()
@@ -43,6 +46,7 @@ class PoolInformer(Informer):
         self._worker_followers: list[OnWorker] = []
         self._pods.subscribe(self._on_pod)
         self._pools.subscribe(self._on_pool)
+        self._placeholders.subscribe(self._on_placeholder)
 
     def subscribe_workers(self, listener: OnChange) -> None:
         self._worker_listeners.append(listener)
@@ -72,6 +76,11 @@ class PoolInformer(Informer):
 
     def workers(self, pool_key: str) -> tuple[Worker, ...]:
         return tuple(self._workers.get(pool_key, {}).values())
+
+    def placeholders(self, pool: Pool) -> tuple[Placeholder, ...]:
+        """Pods that hold room for workers of a pool. They are no workers."""
+        found = (placeholder_from_pod(pod) for pod in self._placeholders.cache.values())
+        return tuple(one for one in found if one is not None and one.pool_uid == pool.uid)
 
     def worker(self, pool_key: str, uid: str) -> Worker | None:
         return self._workers.get(pool_key, {}).get(uid)
@@ -129,6 +138,10 @@ class PoolInformer(Informer):
             listener(key, uid)
         for follower in self._worker_followers:
             follower(key, before, worker)
+
+    def _on_placeholder(self, change: Change[views.Pod]) -> None:
+        meta = change.latest.metadata
+        self._notify("placeholder", f"{meta.namespace}/{meta.labels.get(HEADROOM, '')}")
 
     def _on_pool(self, change: Change[kinds.WorkerPool]) -> None:
         key = change.latest.metadata.key

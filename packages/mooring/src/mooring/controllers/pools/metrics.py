@@ -10,7 +10,13 @@ CREATE_FAILURES = PoolCounter(
     "mooring_worker_create_failures_total", "Worker pods that could not be created.", ["pool"]
 )
 POOL_WORKERS = LeaderGauge("mooring_pool_workers", "Workers of a pool by state.", ("pool", "state"))
+WORKER_SECONDS = PoolCounter(
+    "mooring_pool_worker_seconds_total", "Seconds that workers of a pool spent in a state.", ["pool", "state"]
+)
 NODES_QUARANTINED = Gauge("mooring_nodes_quarantined", "Nodes closed for new workers, because starts failed there.")
+POOL_PLACEHOLDERS = LeaderGauge(
+    "mooring_pool_placeholders", "Placeholder pods of a pool with headroom by state.", ("pool", "state")
+)
 HEALTH_CHECKS = Counter("mooring_health_checks_total", "Health checks of workers, by outcome.", ["outcome"])
 HEALTH_LAG = Gauge(
     "mooring_health_lag_seconds",

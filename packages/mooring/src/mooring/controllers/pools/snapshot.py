@@ -8,6 +8,7 @@ import structlog
 
 from mooring.controllers.pools.creation import WorkerCreation
 from mooring.controllers.pools.demand import DemandTracker
+from mooring.controllers.pools.headroom import PlaceholderCreation, placeholder_hash
 from mooring.controllers.pools.health import HealthChecks
 from mooring.controllers.pools.informer import PoolInformer
 from mooring.controllers.pools.manifests import spec_hash, worker_manifest
@@ -23,7 +24,7 @@ from mooring.planning.fit import plan_preflight
 from mooring.planning.invariants.protection import ProtectionEnd
 from mooring.planning.placement import Placed
 from mooring.planning.pools.node_claims import find_unbounded_nodes
-from mooring.planning.pools.snapshot import LedgerView, PoolSnapshot
+from mooring.planning.pools.snapshot import HeadroomView, LedgerView, PoolSnapshot
 from mooring.planning.quarantine import plan_avoidance
 
 log = structlog.get_logger()
@@ -58,6 +59,7 @@ class PoolViews:
     protection_ends: ProtectionEnds
     silence: Silence
     demand: DemandTracker
+    headroom: PlaceholderCreation
 
 
 class PoolSnapshots:
@@ -106,12 +108,19 @@ class PoolSnapshots:
             ledger=claims.ledger,
             outlook=self._views.demand.outlook(pool),
             held_floor=self._views.demand.held(pool) if pool.spec.demand is not None else None,
+            scaled_by=self._views.demand.scaled_by(pool),
+            headroom=self._headroom(pool, placed),
         )
 
     def forget(self, key: str) -> None:
         """The pool is gone."""
         self._fits.pop(key, None)
         self._rosters.pop(key, None)
+
+    def _headroom(self, pool: Pool, placed: Placed) -> HeadroomView:
+        headroom = pool.spec.demand.headroom if pool.spec.demand is not None else None
+        wanted = placeholder_hash(pool, headroom, placed) if headroom is not None and not pool.problems else ""
+        return HeadroomView(self._informer.placeholders(pool), wanted, self._views.headroom.backoff(pool.key))
 
     def _protected(self, nodes: Mapping[str, Node], pool: Pool) -> Mapping[str, int]:
         """Protected workers of all pools on the nodes whose NodeClaim does not bound a drain; mostly there are none."""

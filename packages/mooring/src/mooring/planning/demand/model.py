@@ -5,7 +5,8 @@ leader, on the replica that takes over, and in the simulator.
 """
 
 from collections.abc import Mapping
-from math import ceil
+from functools import lru_cache
+from math import ceil, comb
 from typing import Any
 
 import msgspec
@@ -16,7 +17,6 @@ from mooring.model.pool_history import compute_mean, compute_percentiles
 from mooring.planning.demand.allowance import FACTORS, Allowance
 from mooring.planning.demand.outlook import Outlook, WaitFloor
 from mooring.planning.demand.rates import STEP_SECONDS, Rates
-from mooring.planning.demand.reactions import Reactions
 from mooring.planning.demand.surprises import Surprises
 
 BINS_A_STEP = 20  # arrivals are counted by half seconds
@@ -27,6 +27,7 @@ DURATIONS_KEPT = 0.98  # weight that older starts and holds keep with each new o
 WAITS_KEPT = 0.999
 FADE_SECONDS = 300
 RISEN, FALLEN = 1.08, 1.25  # forecasts that differ by less count as unchanged
+NO_CHANCE = 1e-6
 QUIET_CLAIMS = 0.5  # fewer than so many expected within `scaleDownAfter`: none is expected
 WAITS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0, 120.0, 300.0, 600.0)
 
@@ -70,7 +71,6 @@ class DemandModel(msgspec.Struct):
     until: float = 0.0
     last_claim: float = 0.0
     rates: Rates = msgspec.field(default_factory=Rates)
-    reactions: Reactions = msgspec.field(default_factory=Reactions)
     surprises: Surprises = msgspec.field(default_factory=Surprises)
     allowance: Allowance = msgspec.field(default_factory=Allowance)
     starts: dict[int, float] = {}
@@ -88,7 +88,6 @@ class DemandModel(msgspec.Struct):
         self.until = step.at
         window = self.window_seconds(aim)
         behind = ceil(window / STEP_SECONDS)
-        self.reactions.learn(claims, behind)
         self._learn_surprises(bins, window, behind)
         _add(self.starts, step.starts, DURATIONS_KEPT)
         _add(self.holds, step.holds, DURATIONS_KEPT)
@@ -100,8 +99,8 @@ class DemandModel(msgspec.Struct):
 
     def look(self, at: float, aim: Aim, predict: bool = True) -> Outlook:
         """What to expect now. `predict` says which waits other floors give."""
-        rates, degree = self.rates, self.reactions.chosen()
-        correction = rates.corrections()[degree]
+        rates = self.rates
+        correction = rates.corrections()[-1]
         window = self.window_seconds(aim)
         usual = rates.base(at, window + STEP_SECONDS)
         rate = max(0.0, usual + correction.rate)
@@ -163,33 +162,44 @@ class DemandModel(msgspec.Struct):
         forecast, first = self.forecasts[-1 - behind], len(self.tail) - BINS_A_STEP
         for place, count in enumerate(bins):
             for order in range(count):
-                found = self._count_before(first + place, (order + 0.5) / count, window / BIN_SECONDS)
-                found += order * min(1.0, window / BIN_SECONDS)
-                whole = int(found)
-                # Where in its half second a claim came is not known: a part of one more claim is a chance of one.
-                for number, chance in ((whole, 1.0 - found + whole), (whole + 1, found - whole)):
+                found = self._count_before(first + place, order, (order + 0.5) / count, window / BIN_SECONDS)
+                for number, chance in found.items():
                     self.surprises.learn(forecast, number, chance)
-                    self.allowance.learn(number, chance)
+                self.allowance.learn(found)
 
-    def _count_before(self, end: int, within: float, reach: float) -> float:
-        """Arrivals in the bins before one, as far back as `reach` bins before a place `within` it."""
+    def _count_before(self, end: int, order: int, within: float, reach: float) -> dict[int, float]:
+        """Arrivals before one, as far back as `reach` bins before its place `within` its bin: numbers and chances.
+
+        Where in its half second a claim came is not known. So of the claims of a bin that the window covers in part,
+        each is within it with that chance.
+        """
         left = max(0.0, reach - within)
         whole = int(left)
-        return sum(self.tail[end - whole : end]) + (left - whole) * self.tail[end - whole - 1]
+        certain = sum(self.tail[end - whole : end])
+        found: dict[int, float] = {}
+        for number, chance in enumerate(binomial(self.tail[end - whole - 1], round(left - whole, 2))):
+            for own, share in enumerate(binomial(order, round(min(1.0, reach), 2))):
+                if chance * share > NO_CHANCE:
+                    found[certain + number + own] = found.get(certain + number + own, 0.0) + chance * share
+        return found
 
     def _forecast(self, at: float, aim: Aim, behind: int) -> None:
         """Note what is expected from now on."""
         window = self.window_seconds(aim)
         usual = self.rates.base(at, window + STEP_SECONDS)
-        rates = [max(0.0, usual + one.rate) for one in self.rates.corrections()]
-        self.reactions.note(rates, behind)
-        expected = rates[self.reactions.chosen()] * window
+        expected = max(0.0, usual + self.rates.corrections()[-1].rate) * window
         if self.forecasts and self.forecasts[-1] / FALLEN < expected < self.forecasts[-1] * RISEN:
             expected = self.forecasts[-1]  # small changes would only move the floor up and down
         self.forecasts = [*self.forecasts, expected][-(behind + 2) :]
         shares = [aim.share * factor for factor in FACTORS]
         floors = self.surprises.floors(expected, shares) if window > 0 else [0] * len(FACTORS)
         self.allowance.note(floors, aim.kept_steps, behind)
+
+
+@lru_cache(maxsize=4096)
+def binomial(count: int, chance: float) -> tuple[float, ...]:
+    """How likely each number of hits is, from none to all."""
+    return tuple(comb(count, hits) * chance**hits * (1.0 - chance) ** (count - hits) for hits in range(count + 1))
 
 
 def read_model(saved: dict[str, Any]) -> DemandModel | None:

@@ -48,6 +48,12 @@ def explain_demand(pool: Pool, demand: Demand, outlook: Outlook) -> tuple[str, .
         f"{pool.spec.max if demand.max is None else demand.max}"
     )
     lines.append(f"floor: {status.floor if status is not None else 'not decided yet'}")
+    if status is not None and status.headroom is not None:
+        room = status.headroom
+        lines.append(
+            f"headroom, beside the workers: {room.holding} of {room.wanted} placeholder pods hold room on nodes, "
+            f"{room.waiting} wait for a node; {room.because}"
+        )
     return tuple(lines)
 
 

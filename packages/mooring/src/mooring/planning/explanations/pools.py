@@ -225,7 +225,7 @@ def _waiting(pool: Pool) -> tuple[str, ...]:
 
 def _unmet(pool: Pool, *also: str) -> tuple[str, ...]:
     """The other conditions that do not hold."""
-    asked = {"Schedulable", "ProtectionBounded", "DemandMet", *also}
+    asked = {"Schedulable", "ProtectionBounded", "DemandMet", "Uncontested", "HeadroomKept", *also}
     return tuple(_describe(one) for one in pool.status.conditions if one.type in asked and one.status == "False")
 
 

@@ -1,6 +1,6 @@
 """The conditions of a pool."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from mooring.model.why import Condition, merge_conditions
 from mooring.model.worker import ClassifiedWorker, WorkerState
@@ -19,7 +19,7 @@ def compute_conditions(
     reasons: Sequence[Reason],
     demand: DemandPlan | None = None,
 ) -> tuple[Condition, ...]:
-    """Valid, Ready, Schedulable, ProtectionBounded, and DemandMet with `spec.demand`.
+    """Valid, Ready, Schedulable, ProtectionBounded, and with `spec.demand` DemandMet, Uncontested, HeadroomKept.
 
     Transition times are kept while a status does not change.
     """
@@ -28,7 +28,7 @@ def compute_conditions(
         _ready(snapshot, workers, counts, reasons),
         _schedulable(snapshot, workers),
         compute_bound(snapshot, workers),
-        *((_demand_met(snapshot, demand),) if demand is not None else ()),
+        *(_of_demand(snapshot, demand) if demand is not None else ()),
     )
     now = snapshot.now.strftime("%Y-%m-%dT%H:%M:%SZ")
     return merge_conditions(snapshot.pool.status.conditions, fresh, now)
@@ -39,6 +39,38 @@ def _valid(snapshot: PoolSnapshot) -> Condition:
     if snapshot.problems:
         return Condition("Valid", "False", "InvalidSpec", "; ".join(snapshot.problems), observed_generation=generation)
     return Condition("Valid", "True", "Accepted", "the spec is valid", observed_generation=generation)
+
+
+def _of_demand(snapshot: PoolSnapshot, plan: DemandPlan) -> Iterator[Condition]:
+    yield _demand_met(snapshot, plan)
+    yield _uncontested(snapshot)
+    headroom, generation = plan.status.headroom, snapshot.pool.generation
+    if headroom is None:
+        return
+    counted = f"{headroom.holding} of {headroom.wanted} placeholder pods hold room on nodes"
+    message = f"{counted}: {headroom.because}"
+    if snapshot.outlook is None:
+        yield Condition("HeadroomKept", "Unknown", "Learning", message, observed_generation=generation)
+    elif snapshot.headroom.problem(snapshot.placed):
+        yield Condition("HeadroomKept", "False", "CreateFailed", message, observed_generation=generation)
+    elif headroom.holding < headroom.wanted:
+        yield Condition("HeadroomKept", "False", "WaitsForNode", message, observed_generation=generation)
+    else:
+        yield Condition("HeadroomKept", "True", "RoomKept", message, observed_generation=generation)
+
+
+def _uncontested(snapshot: PoolSnapshot) -> Condition:
+    """Whether demand alone decides about the floor. The API server refuses what others write to it."""
+    pool, others = snapshot.pool, snapshot.scaled_by
+    if not others:
+        message = "no autoscaler names this pool"
+        return Condition("Uncontested", "True", "DemandDecides", message, observed_generation=pool.generation)
+    message = (
+        f"HorizontalPodAutoscaler {', '.join(sorted(others))} would scale this pool, whose floor follows spec.demand; "
+        f"its writes are refused: kubectl -n {pool.namespace} delete hpa {' '.join(sorted(others))}  "
+        "# with KEDA: delete the ScaledObject; or replace spec.demand by spec.warm"
+    )
+    return Condition("Uncontested", "False", "AutoscalerConflict", message, observed_generation=pool.generation)
 
 
 def _demand_met(snapshot: PoolSnapshot, plan: DemandPlan) -> Condition:

@@ -8,11 +8,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from math import ceil
 
+import msgspec
+
 from mooring.model.moments import later
 from mooring.model.pool import PoolStatus
 from mooring.model.proof import Proof, by_cluster, by_ledger, by_worker
 from mooring.model.worker import ClassifiedWorker, WorkerState
 from mooring.planning.actions import WARM_FLOOR, CreateWorker, Reason, RetireWorker, earliest
+from mooring.planning.demand.headroom import NO_HEADROOM, HeadroomPlan, HeadroomSnapshot, plan_headroom
 from mooring.planning.demand.plan import DemandPlan, DemandSnapshot, plan_demand
 from mooring.planning.pools.conditions import compute_conditions
 from mooring.planning.pools.groups import WorkerGroups, describe_stuck, group_workers
@@ -34,6 +37,7 @@ class PoolPlan:
     wake_at: datetime | None
     reasons: tuple[Reason, ...]
     demand: DemandPlan | None = None
+    headroom: HeadroomPlan = NO_HEADROOM
 
 
 def plan_pool(snapshot: PoolSnapshot) -> PoolPlan:
@@ -51,12 +55,15 @@ def plan_pool(snapshot: PoolSnapshot) -> PoolPlan:
         retires += plan_silent(snapshot, fleet.silent, full=fleet.occupied >= snapshot.pool.spec.max)
         _tell_quarantine(snapshot, reasons)
         reasons += tell_silence(snapshot)
+    headroom = _plan_headroom(snapshot, fleet)
+    if demand is not None:
+        demand = replace(demand, status=msgspec.structs.replace(demand.status, headroom=headroom.status))
     status = _status(snapshot, fleet, reasons, demand)
     reopened = earliest(*(quarantine.until for quarantine in snapshot.quarantined.values()))
     backoff_end = snapshot.backoff.until if snapshot.backoff else None
     expiry = next_expiry(fleet.returned, snapshot.pool.spec, snapshot.now)
     wake_at = earliest(_next_surplus(snapshot, fleet), expiry, backoff_end, reopened)
-    return PoolPlan(creates, retires, status, fleet.classified, wake_at, tuple(reasons), demand)
+    return PoolPlan(creates, retires, status, fleet.classified, wake_at, tuple(reasons), demand, headroom)
 
 
 def _plan_demand(snapshot: PoolSnapshot) -> DemandPlan | None:
@@ -71,6 +78,29 @@ def _plan_demand(snapshot: PoolSnapshot) -> DemandPlan | None:
             slots=spec.slots,
             outlook=snapshot.outlook,
             held=snapshot.held_floor,
+        )
+    )
+
+
+def _plan_headroom(snapshot: PoolSnapshot, fleet: WorkerGroups) -> HeadroomPlan:
+    """Nothing is decided for a pool that goes, or whose spec or placement cannot be used."""
+    pool, view = snapshot.pool, snapshot.headroom
+    if pool.terminating or snapshot.problems:
+        return NO_HEADROOM
+    if pool.spec.demand is None and not view.placeholders:
+        return NO_HEADROOM
+    return plan_headroom(
+        HeadroomSnapshot(
+            now=snapshot.now,
+            pool=pool.name,
+            demand=pool.spec.demand,
+            spec_hash=view.spec_hash,
+            placeholders=view.placeholders,
+            room=pool.spec.max - fleet.occupied,
+            outlook=snapshot.outlook,
+            held=snapshot.held,
+            problem=view.problem(snapshot.placed),
+            blocked=bool(snapshot.placed.problem) or (view.backoff is not None and snapshot.now < view.backoff.until),
         )
     )
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from mooring.model.headroom import Placeholder
 from mooring.model.health import WorkerHealth
 from mooring.model.node import Node, NodeTemplate, Quarantine
 from mooring.model.pool import Pool
@@ -43,6 +44,19 @@ class LedgerView:
 
 
 @dataclass(frozen=True, slots=True)
+class HeadroomView:
+    """Pods that hold room for workers of the pool."""
+
+    placeholders: tuple[Placeholder, ...] = ()
+    spec_hash: str = ""  # of one that would be created now
+    backoff: Backoff | None = None
+
+    def problem(self, placed: Placed) -> str:
+        """Why none can be created for the moment."""
+        return placed.problem or (self.backoff.message if self.backoff is not None else "")
+
+
+@dataclass(frozen=True, slots=True)
 class PoolSnapshot:
     """All that the decision may look at. `classified` has the state of each of `workers`, in their order."""
 
@@ -69,6 +83,8 @@ class PoolSnapshot:
     silence: PoolSilence = NO_SILENCE  # of idle workers that poll
     outlook: Outlook | None = None  # what is learnt of the demand; None without `spec.demand`, or before it is read
     held_floor: HeldFloor | None = None  # decided last
+    scaled_by: tuple[str, ...] = ()  # HorizontalPodAutoscalers that name a pool whose floor follows demand
+    headroom: HeadroomView = HeadroomView()
     floor: int = -1  # idle workers to keep; the plan fills it in
 
     @property

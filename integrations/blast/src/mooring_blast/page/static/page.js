@@ -1,0 +1,22 @@
+// Replaces the changing part of a search once a second, until it has ended. Without scripts the page reloads itself.
+"use strict";
+const place = document.getElementById("look");
+const ended = () => place.querySelector("section").dataset.ended === "yes";
+
+async function look() {
+  let wait = 1000;
+  try {
+    const answer = await fetch(place.dataset.source, { headers: { Accept: "text/html" } });
+    if (answer.ok) {
+      place.innerHTML = await answer.text();
+      document.title = place.querySelector("strong").textContent + document.title.slice(document.title.indexOf(":"));
+    } else {
+      wait = 5000;
+    }
+  } catch {
+    wait = 5000; // the server does not answer: what is shown stays
+  }
+  if (!ended()) setTimeout(look, wait);
+}
+
+if (!ended()) setTimeout(look, 1000);

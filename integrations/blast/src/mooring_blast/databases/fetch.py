@@ -12,8 +12,6 @@ from mooring_blast.store.client import Opened
 from mooring_blast.store.errors import ObjectDamaged, StoreError, StoreUnavailable
 from mooring_blast.store.patience import Patience
 
-_DAMAGED_TWICE = 2
-
 
 class Objects(Protocol):
     """Where shards come from."""
@@ -75,11 +73,10 @@ class Fetcher:
         progress = Progress(manifest, parts, self.report)
         target.check_room(progress.missing)
         progress.show()
-        copied = 0
         for file, part in parts:
-            copied += await self._file(shard, file, part, progress)
+            await self._file(shard, file, part, progress)
         target.publish(manifest)
-        return Fetched(manifest, copied)
+        return Fetched(manifest, sum(part.written for _, part in parts))
 
     async def _manifest(self, shard: int) -> Manifest:
         catalogue_key = self.named.catalogue_key
@@ -88,33 +85,30 @@ class Fetcher:
         described = await self.patience.keep(lambda: self.objects.get(self.named.key(shard)))
         return check_manifest(described, catalogue, shard)
 
-    async def _file(self, shard: int, file: FileEntry, part: Part, progress: Progress) -> int:
+    async def _file(self, shard: int, file: FileEntry, part: Part, progress: Progress) -> None:
         """A file that arrives damaged is fetched once more: the damage may have happened on the way."""
-        copied, damaged = 0, 0
-        while True:
+        key = self.named.key(shard, file.name)
+        for last in (False, True):
             try:
-                copied += await self._rest(shard, file, part, progress)
+                await self._rest(key, part, progress)
                 part.finish()
-                return copied
+                return
             except ObjectDamaged as error:
-                damaged += 1
-                if damaged == _DAMAGED_TWICE:
-                    key = self.named.key(shard, file.name)
+                if last:
                     raise ObjectDamaged(f"{key}: {error.message}, twice", fix="upload it again") from error
                 self.report(f"{error}; it is fetched again")
 
-    async def _rest(self, shard: int, file: FileEntry, part: Part, progress: Progress) -> int:
-        copied = 0
+    async def _rest(self, key: str, part: Part, progress: Progress) -> None:
         while not part.complete:
             try:
-                copied += await self._stream(self.named.key(shard, file.name), part, progress)
+                await self._stream(key, part, progress)
+            except ObjectDamaged:
+                raise
             except StoreError as error:
                 self.report(str(error))
                 await self.patience.wait(error)
-        return copied
 
-    async def _stream(self, key: str, part: Part, progress: Progress) -> int:
-        copied = 0
+    async def _stream(self, key: str, part: Part, progress: Progress) -> None:
         async with self.objects.read(key, part.size) as opened:
             if opened.start != part.size:
                 if opened.start != 0:
@@ -123,8 +117,6 @@ class Fetcher:
             async for chunk in opened.chunks:
                 part.write(chunk)
                 progress.show()
-                copied += len(chunk)
                 self.patience.progressed()
         if not part.complete:
             raise StoreUnavailable(f"{key}: the store ended the answer after {part.size} bytes")
-        return copied

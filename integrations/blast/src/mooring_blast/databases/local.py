@@ -69,6 +69,7 @@ class Part:
         self._file = file
         self._hash = hashlib.sha256()
         self.size = 0
+        self.written = 0
         if path.exists() and path.stat().st_size > file.size:
             path.unlink()
         if path.exists():
@@ -90,6 +91,7 @@ class Part:
             writer.write(piece)
         self._hash.update(piece)
         self.size += len(piece)
+        self.written += len(piece)
 
     def discard(self) -> None:
         """Begin again."""

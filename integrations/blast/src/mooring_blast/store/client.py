@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import io
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -141,7 +142,7 @@ class ObjectStore:
         what = f"{method} {key if key is not None else f'list of {address.bucket}'}"
         try:
             sent = await self._session.request(
-                method, target, headers=signed, data=content or None, allow_redirects=False
+                method, target, headers=signed, data=io.BytesIO(content) if content else None, allow_redirects=False
             )
         except (aiohttp.ClientError, OSError) as error:  # a TimeoutError is an OSError
             raise _unavailable(what, error) from error

@@ -33,6 +33,8 @@ GROUPS = (
     Group("mooring/tests/chart/test_life_cycle", _BY_FILE),
     Group("mooring/tests/soak/", _BY_FUNCTION),
     Group("mooring/tests/examples/", _BY_FILE),
+    Group("integrations/blast/tests/test_live_", "blast demo"),
+    Group("integrations/blast/tests/", _BY_FILE),
     Group("mooring/tests/acceptance/test_traffic", _BY_FILE),
     Group("mooring/tests/acceptance/test_lives", _BY_FILE),
     Group("mooring/tests/acceptance/test_existing_cluster", _BY_FILE),

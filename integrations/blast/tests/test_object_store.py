@@ -4,33 +4,23 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from hawser.clock import SystemClock
-from integrations.blast.tests.worlds import NAMED, Proxy, Shore, generation_of, names_in, patience, silent
+from integrations.blast.tests.worlds import NAMED, Proxy, Shore, client, generation_of, names_in, patience, silent
 from mooring.demo.blast import Dataset
 from mooring.model.errors import Conflict
 from mooring_blast.databases.fetch import Fetcher
 from mooring_blast.databases.local import describe, verify
 from mooring_blast.databases.upload import Uploader, read_shards
-from mooring_blast.store.client import ObjectStore, open_store
 from mooring_blast.store.errors import AccessRefused, ObjectMissing, StoreUnavailable
-from mooring_blast.store.settings import SECRET_KEY, read_settings
+from mooring_blast.store.settings import SECRET_KEY
 
 pytestmark = pytest.mark.realtime
 
 MEBIBYTE = 1024 * 1024
 KEYS = ("plain", "with space", "ünïcödé/日本", "a+b=c&d?e#f%20", "quote'\"~.-_")
-
-
-@asynccontextmanager
-async def client(environment: dict[str, str], silence: float = 30.0) -> AsyncIterator[ObjectStore]:
-    async with open_store(read_settings(environment), SystemClock(), silence) as store:
-        yield store
 
 
 async def test_objects_come_back_as_they_were_written_under_any_name(shore: Shore) -> None:

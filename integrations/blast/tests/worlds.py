@@ -12,10 +12,10 @@ from mooring.demo.blast import Dataset
 from mooring_blast.databases.manifest import Catalogue, FileEntry, Generation, Manifest, digest, encode
 from mooring_blast.databases.upload import Uploader, read_shards
 from mooring_blast.demo.object_store import LocalStore
-from mooring_blast.store.client import ObjectStore, Opened
+from mooring_blast.store.client import ObjectStore, Opened, open_store
 from mooring_blast.store.errors import ObjectMissing, StoreError
 from mooring_blast.store.patience import Patience
-from mooring_blast.store.settings import STORE
+from mooring_blast.store.settings import STORE, read_settings
 
 NAMED = Generation("synthetic-nt", "g1")
 
@@ -30,6 +30,12 @@ class Shore:
     async def upload(self, dataset: Dataset, named: Generation = NAMED) -> Catalogue:
         shards = await asyncio.to_thread(read_shards, named, dataset.source)
         return await Uploader(self.store, patience(), silent).upload(named, shards)
+
+
+@asynccontextmanager
+async def client(environment: dict[str, str], silence: float = 30.0) -> AsyncIterator[ObjectStore]:
+    async with open_store(read_settings(environment), SystemClock(), silence) as store:
+        yield store
 
 
 def silent(_: str) -> None:

@@ -1,4 +1,4 @@
-"""What each command of `mooring-blast` does."""
+"""What each command of `mooring-blast` does. Those of pods need neither the page nor the demo: they are imported late."""
 
 import asyncio
 import json
@@ -7,8 +7,6 @@ from argparse import Namespace
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-
-import aiohttp
 
 from hawser.clock import Entropy, SystemClock
 from mooring.client.asyncio_runtime import AsyncioRuntime
@@ -19,9 +17,6 @@ from mooring_blast.databases.fetch import Fetcher
 from mooring_blast.databases.local import verify as verify_shard
 from mooring_blast.databases.manifest import Generation, check_generation
 from mooring_blast.databases.upload import Uploader, read_shards
-from mooring_blast.page.client import PageClient
-from mooring_blast.page.host import serve_page
-from mooring_blast.searches.desk import Desk
 from mooring_blast.searches.manifests import Site, namespace_body, warmup_body
 from mooring_blast.searches.steps import Steps
 from mooring_blast.store.client import ObjectStore, open_store
@@ -55,6 +50,9 @@ async def manifests(asked: Namespace) -> None:
 
 async def page(asked: Namespace) -> None:
     """Serve the page."""
+    from mooring_blast.page.host import serve_page
+    from mooring_blast.searches.desk import Desk
+
     mooring = AsyncioRuntime(find_endpoint(state=asked.state))
     async with _store() as store:
         await serve_page(Desk(store, mooring, _site(asked)), _ENTROPY, asked.listen, _say)
@@ -62,6 +60,10 @@ async def page(asked: Namespace) -> None:
 
 async def query(asked: Namespace) -> None:
     """Send a query to the page; hits go to stdout."""
+    import aiohttp
+
+    from mooring_blast.page.client import PageClient
+
     try:
         text = asked.file.read_text()
     except (OSError, UnicodeDecodeError) as error:

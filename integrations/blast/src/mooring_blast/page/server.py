@@ -51,10 +51,10 @@ class Pages:
         return [
             web.get("/", self.front),
             web.post("/searches", self.submit),
+            web.get("/searches/{search}.json", self.data),
             web.get("/searches/{search}", self.show),
             web.post("/searches/{search}/start", self.start),
             web.get("/searches/{search}/hits.tsv", self.download),
-            web.get("/searches/{search}.json", self.data),
             web.get("/static/{name}", self.static),
             web.get("/healthz", self.health),
         ]
@@ -90,16 +90,17 @@ class Pages:
     async def data(self, request: web.Request) -> web.Response:
         """The same as JSON."""
         look = await self._desk.look(request.match_info["search"])
-        found = {"id": look.plan.id, "state": look.state, "message": look.message}
-        found |= {"done": look.done, "total": look.total, "generation": look.plan.generation}  # type: ignore[dict-item]
-        found |= {"searchSpace": look.plan.search_space}  # type: ignore[dict-item]
-        return web.json_response({**found, "hits": look.summary.hits if look.summary else None})
+        found: dict[str, object] = {"id": look.plan.id, "state": look.state, "message": look.message}
+        found |= {"done": look.done, "total": look.total, "hits": look.summary.hits if look.summary else None}
+        found |= {"generation": look.plan.generation, "searchSpace": look.plan.search_space}
+        return web.json_response(found)
 
     async def download(self, request: web.Request) -> web.StreamResponse:
         """All hits, as a table."""
         search = request.match_info["search"]
         async with self._desk.hits(search) as opened:
-            answer = web.StreamResponse(headers={"Content-Type": "text/tab-separated-values; charset=utf-8"})
+            headers = {**_HEADERS, "Content-Type": "text/tab-separated-values; charset=utf-8"}
+            answer = web.StreamResponse(headers=headers)
             answer.headers["Content-Disposition"] = f'attachment; filename="{search}.tsv"'
             await answer.prepare(request)
             async for chunk in opened.chunks:

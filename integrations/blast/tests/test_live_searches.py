@@ -1,0 +1,52 @@
+"""Searches on a real `mooring up`: the README as written, a node that is replaced, keys that stay secret."""
+
+import base64
+import json
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from hawser.clock import SystemClock
+from integrations.blast.tests.live import PROGRAM, SHARDS, WITHIN, Demo, search_whole
+from integrations.blast.tests.worlds import silent
+from mooring_blast.page.client import PageClient
+from packages.mooring.tests.acceptance.world import processes_of
+from packages.mooring.tests.docs.session import run_step, steps_of
+
+pytestmark = [pytest.mark.realtime, pytest.mark.slow]
+
+
+async def search(demo: Demo, name: str, text: str) -> str:
+    async with aiohttp.ClientSession() as session:
+        return await PageClient(session, demo.page, SystemClock()).search(name, text, silent, WITHIN)
+
+
+async def test_the_hits_are_those_of_one_search_over_the_whole(demo: Demo, tmp_path: Path) -> None:
+    text = demo.query(0) + demo.query(1)
+    found = await search(demo, "first", text)
+    assert found == search_whole(demo.dataset, text, tmp_path)
+    assert len(found.splitlines()) > 20
+    assert len(demo.up.objects("jobs", "-n", "blast", "-l", "mooring.dev/submission")) == SHARDS + 1
+
+
+def test_keys_of_the_store_are_in_the_secret_and_nowhere_else(demo: Demo) -> None:
+    secret = json.loads(demo.up.kubectl("get", "secret", "blast-store", "-n", "blast", "-o", "json").out)
+    keys = [base64.b64decode(value).decode() for value in secret["data"].values()]
+    assert len(keys) == 2
+    kinds = "pods,jobs,warmups,submissions,events,configmaps"
+    everything = demo.up.kubectl("get", kinds, "-A", "-o", "json").out + demo.log.read_text() + demo.up.err()
+    commands = "\n".join(processes_of(demo.up.home).values())
+    assert "mooring_blast" in everything and "demo" in commands
+    assert not any(key in everything or key in commands for key in keys)
+
+
+def test_every_line_of_the_readme_works_and_a_replaced_node_loses_nothing(demo: Demo, tmp_path: Path) -> None:
+    (tmp_path / ".state").symlink_to(demo.up.state)
+    steps = list(steps_of("../integrations/blast/README.md"))
+    assert len(steps) == 4
+    environment = {"KUBECONFIG": str(demo.up.kubeconfig), "BLAST_PAGE": demo.page}
+    for step in steps:
+        run_step(step, {**environment, "PATH": f"{Path(PROGRAM).parent}:/usr/bin:/bin"}, tmp_path)
+    for batch, name in enumerate(("hits.tsv", "moved.tsv")):
+        assert (tmp_path / name).read_text() == search_whole(demo.dataset, demo.query(batch), tmp_path)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from mooring.demo.blast import Dataset
 from mooring_blast.databases.manifest import Catalogue
@@ -51,6 +52,16 @@ class Demo:
 
     def query(self, batch: int) -> str:
         return self.dataset.queries(batch).read_text()
+
+    def warm_jobs(self, shard: int) -> list[dict[str, Any]]:
+        """The Jobs that fetch a shard."""
+        return self.up.objects("jobs", "-n", "blast", "-l", f"mooring.dev/shard={shard},mooring.dev/dataset")
+
+    def local_shard(self, shard: int) -> Path:
+        """Where its files are on the disk of the node that has it."""
+        node = self.shard_node(shard)
+        [link] = self.up.state.glob(f"**/nodes/{node}/disk/var/lib/blast/{shard:02}")
+        return link.resolve()
 
     def shard_node(self, shard: int) -> str:
         """The node that has a shard."""

@@ -1,5 +1,6 @@
 """Searches on a real `mooring up`: the README as written, a node that is replaced, keys that stay secret."""
 
+import asyncio
 import base64
 import json
 from pathlib import Path
@@ -10,8 +11,11 @@ import pytest
 from hawser.clock import SystemClock
 from integrations.blast.tests.live import PROGRAM, SHARDS, WITHIN, Demo, search_whole
 from integrations.blast.tests.worlds import silent
+from mooring.model.submission import name_for
+from mooring_blast.databases.local import verify
 from mooring_blast.page.client import PageClient
-from packages.mooring.tests.acceptance.world import processes_of
+from mooring_blast.store.errors import ObjectDamaged
+from packages.mooring.tests.acceptance.world import processes_of, until
 from packages.mooring.tests.docs.session import run_step, steps_of
 
 pytestmark = [pytest.mark.realtime, pytest.mark.slow]
@@ -28,6 +32,35 @@ async def test_the_hits_are_those_of_one_search_over_the_whole(demo: Demo, tmp_p
     assert found == search_whole(demo.dataset, text, tmp_path)
     assert len(found.splitlines()) > 20
     assert len(demo.up.objects("jobs", "-n", "blast", "-l", "mooring.dev/submission")) == SHARDS + 1
+
+
+async def test_a_search_goes_on_after_its_control_plane_was_killed(demo: Demo, tmp_path: Path) -> None:
+    text = demo.query(1)
+    running = asyncio.create_task(search(demo, "killed", text))
+    while not demo.up.objects("jobs", "-n", "blast", "-l", "mooring.dev/submission=" + name_for("killed")):
+        await asyncio.sleep(0.1)
+    demo.up.kill()
+    await asyncio.to_thread(demo.up.start)
+    assert await running == search_whole(demo.dataset, text, tmp_path)
+    jobs = demo.up.objects("jobs", "-n", "blast", "-l", "mooring.dev/submission=" + name_for("killed"))
+    assert len(jobs) == SHARDS + 1, "every Job was made once"
+
+
+def test_a_flipped_byte_on_a_node_is_found_and_the_shard_is_fetched_again(demo: Demo) -> None:
+    folder = demo.local_shard(5)
+    sequence = folder / "db.nsq"
+    damaged = bytearray(sequence.read_bytes())
+    damaged[200] ^= 1
+    sequence.write_bytes(bytes(damaged))
+    with pytest.raises(ObjectDamaged, match=r"db\.nsq is missing or damaged"):
+        verify(folder)
+    [before] = demo.warm_jobs(5)
+    demo.up.kubectl("delete", "job", "-n", "blast", before["metadata"]["name"])
+    until(lambda: any(job["metadata"]["uid"] != before["metadata"]["uid"] for job in demo.warm_jobs(5)), 90, "a Job")
+    until(lambda: demo.up.get("/v1/warmups/blast/nt")["status"]["nodesReady"] == SHARDS, 120, "shard 5 again")
+    selector = ("-l", "mooring.dev/shard=5,mooring.dev/dataset")
+    assert "the content is wrong" in demo.up.kubectl("logs", "-n", "blast", *selector, "-c", "verify").out
+    assert verify(demo.local_shard(5)).shard == 5
 
 
 def test_keys_of_the_store_are_in_the_secret_and_nowhere_else(demo: Demo) -> None:

@@ -1,4 +1,4 @@
-"""What each command of `mooring-blast` does. Those of pods need neither the page nor the demo: they are imported late."""
+"""What each command of `mooring-blast` does. Page and demo are imported late: pods need neither."""
 
 import asyncio
 import json

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hawser.clock import Clock, Entropy
 from mooring.client.asyncio_runtime import AsyncioRuntime
@@ -36,11 +37,22 @@ class DemoOptions:
     shards: int = 10
 
 
+@dataclass(frozen=True, slots=True)
+class LocalMooring:
+    """The `mooring up` of a state folder. It may be started again, at another address."""
+
+    state: Path
+
+    async def request(self, method: str, path: str, query: None = None, body: object = None) -> Any:
+        """As `AsyncioRuntime.request`, at the address of the moment."""
+        return await AsyncioRuntime(find_endpoint(state=self.state)).request(method, path, query, body)
+
+
 async def run_demo(options: DemoOptions, clock: Clock, entropy: Entropy, report: Callable[[str], None]) -> None:
     """Everything until the page is served, and then until it is cancelled."""
     if not is_installed():
         raise Misconfigured("no BLAST on this machine", fix="install the package 'ncbi-blast+'")
-    mooring = AsyncioRuntime(find_endpoint(state=options.state))
+    mooring = LocalMooring(options.state)
     dataset = await asyncio.to_thread(make_dataset, options.folder, options.shards)
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(running_store(options.folder, clock, entropy))

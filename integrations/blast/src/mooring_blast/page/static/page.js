@@ -1,6 +1,7 @@
 // Replaces the changing part of a search once a second, until it has ended. Without scripts the page reloads itself.
 "use strict";
 const place = document.getElementById("look");
+const status = document.getElementById("status");
 const ended = () => place.querySelector("section").dataset.ended === "yes";
 
 async function look() {
@@ -9,7 +10,9 @@ async function look() {
     const answer = await fetch(place.dataset.source, { headers: { Accept: "text/html" } });
     if (answer.ok) {
       place.innerHTML = await answer.text();
-      document.title = place.querySelector("strong").textContent + document.title.slice(document.title.indexOf(":"));
+      const now = place.querySelector("section").dataset.status;
+      if (status.textContent !== now) status.textContent = now; // read aloud when it changes
+      document.title = now.split(":")[0] + document.title.slice(document.title.indexOf(":"));
     } else {
       wait = 5000;
     }

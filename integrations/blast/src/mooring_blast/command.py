@@ -94,6 +94,10 @@ def _add_site(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--image", default="mooring/blast", help="with mooring-blast and blastn in it (%(default)s)")
     parser.add_argument("--python", default="python3", help="of the image (%(default)s)")
     parser.add_argument("--local-path", default="/var/lib/blast", help="on the nodes (%(default)s)")
+    parser.add_argument("--pod-store", default="", metavar="URL", help="address of the store for pods ($BLAST_STORE)")
+    parser.add_argument(
+        "--run-as", type=int, default=None, metavar="UID", help="of the pods; it writes to --local-path"
+    )
     parser.add_argument("--node-pool", default="", help="nodes with this label of a node pool")
     parser.add_argument("--node-selector", action="append", default=[], metavar="LABEL=VALUE")
 

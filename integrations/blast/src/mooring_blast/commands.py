@@ -22,7 +22,7 @@ from mooring_blast.searches.steps import Steps
 from mooring_blast.store.client import ObjectStore, open_store
 from mooring_blast.store.errors import ObjectDamaged
 from mooring_blast.store.patience import PATIENCE_SECONDS, Patience
-from mooring_blast.store.settings import read_settings
+from mooring_blast.store.settings import parse_address, read_settings
 
 _CLOCK = SystemClock()
 _ENTROPY = Entropy()
@@ -128,14 +128,16 @@ def _site(asked: Namespace) -> Site:
     placement = {"nodePool": asked.node_pool} if asked.node_pool else {}
     if not placement and not selector:
         raise InvalidInput("node-pool", "", "the name of a node pool; or give --node-selector LABEL=VALUE")
+    address = read_settings(os.environ).address
     return Site(
-        address=read_settings(os.environ).address,
+        address=parse_address(asked.pod_store, address.region) if asked.pod_store else address,
         namespace=asked.namespace,
         warmup=asked.warmup,
         secret=asked.secret,
         image=asked.image,
         python=asked.python,
         local_path=asked.local_path,
+        run_as=asked.run_as,
         placement={**placement, **({"nodeSelector": selector} if selector else {})},
     )
 

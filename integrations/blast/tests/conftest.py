@@ -50,7 +50,7 @@ def demo() -> Iterator[Demo]:
     require_blast()
     require_kubectl()
     require_object_store()
-    with running_up("--no-demo") as up:
+    with running_up("--no-traffic") as up:
         demo = Demo(up)
         with demo.running():
             yield demo

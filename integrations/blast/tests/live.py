@@ -19,7 +19,7 @@ from mooring_blast.searches.steps import blastn_command
 from packages.mooring.tests.acceptance.world import Up, until
 
 PROGRAM = str(Path(sys.executable).with_name("mooring-blast"))
-SHARDS = 10
+SHARDS = 4
 WITHIN = 240.0
 
 
@@ -37,7 +37,7 @@ class Demo:
             command = [PROGRAM, "demo", "--state", str(self.up.state), "--listen", "127.0.0.1:0"]
             process = subprocess.Popen(command, stdout=log, stderr=log)
         try:
-            until(lambda: self.page or process.poll() is not None, WITHIN, "the page")
+            until(lambda: self.page or process.poll() is not None, WITHIN, f"the page, see {self.log}")
             assert process.poll() is None, self.log.read_text()
             yield
         finally:

@@ -47,20 +47,20 @@ async def test_a_search_goes_on_after_its_control_plane_was_killed(demo: Demo, t
 
 
 def test_a_flipped_byte_on_a_node_is_found_and_the_shard_is_fetched_again(demo: Demo) -> None:
-    folder = demo.local_shard(5)
+    folder = demo.local_shard(2)
     sequence = folder / "db.nsq"
     damaged = bytearray(sequence.read_bytes())
     damaged[200] ^= 1
     sequence.write_bytes(bytes(damaged))
     with pytest.raises(ObjectDamaged, match=r"db\.nsq is missing or damaged"):
         verify(folder)
-    [before] = demo.warm_jobs(5)
+    [before] = demo.warm_jobs(2)
     demo.up.kubectl("delete", "job", "-n", "blast", before["metadata"]["name"])
-    until(lambda: any(job["metadata"]["uid"] != before["metadata"]["uid"] for job in demo.warm_jobs(5)), 90, "a Job")
-    until(lambda: demo.up.get("/v1/warmups/blast/nt")["status"]["nodesReady"] == SHARDS, 120, "shard 5 again")
-    selector = ("-l", "mooring.dev/shard=5,mooring.dev/dataset")
+    until(lambda: any(job["metadata"]["uid"] != before["metadata"]["uid"] for job in demo.warm_jobs(2)), 90, "a Job")
+    until(lambda: demo.up.get("/v1/warmups/blast/nt")["status"]["nodesReady"] == SHARDS, 120, "shard 2 again")
+    selector = ("-l", "mooring.dev/shard=2,mooring.dev/dataset")
     assert "the content is wrong" in demo.up.kubectl("logs", "-n", "blast", *selector, "-c", "verify").out
-    assert verify(demo.local_shard(5)).shard == 5
+    assert verify(demo.local_shard(2)).shard == 2
 
 
 def test_keys_of_the_store_are_in_the_secret_and_nowhere_else(demo: Demo) -> None:
@@ -77,7 +77,7 @@ def test_keys_of_the_store_are_in_the_secret_and_nowhere_else(demo: Demo) -> Non
 def test_every_line_of_the_readme_works_and_a_replaced_node_loses_nothing(demo: Demo, tmp_path: Path) -> None:
     (tmp_path / ".state").symlink_to(demo.up.state)
     steps = list(steps_of("../integrations/blast/README.md"))
-    assert len(steps) == 4
+    assert len(steps) == 5
     environment = {"KUBECONFIG": str(demo.up.kubeconfig), "BLAST_PAGE": demo.page}
     for step in steps:
         run_step(step, {**environment, "PATH": f"{Path(PROGRAM).parent}:/usr/bin:/bin"}, tmp_path)

@@ -34,7 +34,7 @@ class DemoOptions:
     state: Path
     folder: Path
     listen: str
-    shards: int = 10
+    shards: int = 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """The client against a real S3 server: objects, ranges, lists, uploads in parts, and what goes wrong on the way."""
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -151,16 +152,39 @@ async def test_a_missing_and_a_corrupt_object_end_the_fetch_with_their_names(
         assert names_in(tmp_path / str(shard)) == set()
 
 
-@pytest.mark.parametrize("step", ["fetch", "merge"])
-async def test_no_command_prints_the_keys(shore: Shore, tmp_path: Path, step: str) -> None:
-    variables = {**os.environ, **shore.server.environment, "MOORING_SHARD_PATH": str(tmp_path), "MOORING_SHARD": "0"}
-    variables |= {"MOORING_DATASET": "absent", "MOORING_GENERATION": "g1", "BLAST_SEARCH": "absent"}
+async def run(shore: Shore, *arguments: str, **variables: str) -> tuple[int, str]:
+    """One command, with its output and errors."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "mooring_blast", step),
-        env=variables,
+        *(sys.executable, "-m", "mooring_blast", *arguments),
+        env={**os.environ, **shore.server.environment, **variables},
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
     out, _ = await process.communicate()
-    assert process.returncode == 1 and b"404" in out
-    assert not any(key.encode() in out for key in shore.server.keys.values())
+    assert process.returncode is not None
+    return process.returncode, out.decode()
+
+
+async def test_a_database_is_uploaded_and_described_by_commands(shore: Shore, dataset: Dataset) -> None:
+    named = ("--dataset", "nt", "--generation", "g1")
+    site = ("--node-pool", "blast", "--image", "registry.example/blast:1", "--run-as", "0")
+    assert await run(shore, "manifests", *named, *site) == (
+        1,
+        "mooring-blast: nt g1 is not in the store (fix: mooring-blast upload)\n",
+    )
+    code, said = await run(shore, "upload", str(dataset.source), *named)
+    assert (code, said.splitlines()[-1].split(",")[0]) == (0, "3 shards")
+    code, printed = await run(shore, "manifests", *named, *site, "--pod-store", "http://objects.blast.svc:7070/blast")
+    namespace, warmup = json.loads(printed)["items"]
+    assert (code, namespace["metadata"]["name"], warmup["spec"]["shards"]) == (0, "blast", 3)
+    assert {"name": "BLAST_STORE", "value": "http://objects.blast.svc:7070/blast"} in warmup["spec"]["env"]
+    code, said = await run(shore, "manifests", *named)
+    assert (code, "--node-selector LABEL=VALUE" in said) == (1, True)
+
+
+@pytest.mark.parametrize("step", ["fetch", "merge"])
+async def test_no_command_prints_the_keys(shore: Shore, tmp_path: Path, step: str) -> None:
+    variables = {"MOORING_SHARD_PATH": str(tmp_path), "MOORING_SHARD": "0", "BLAST_SEARCH": "absent"}
+    code, out = await run(shore, step, **variables, MOORING_DATASET="absent", MOORING_GENERATION="g1")
+    assert code == 1 and "404" in out
+    assert not any(key in out for key in shore.server.keys.values())

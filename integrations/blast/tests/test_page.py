@@ -190,6 +190,8 @@ async def test_a_side_that_does_not_answer_is_said_and_a_failure_has_its_evidenc
         mooring.status = {"phase": "Failed", "message": "q00-s01 failed", "failure": {"logs": [HOSTILE]}}
         text = (await visitor.get("/searches/s1"))[1]
         assert "failed" in text and "q00-s01 failed" in text and HOSTILE not in text
+        mooring.status = {"phase": "Succeeded", "jobs": {"succeeded": 4}}
+        assert "searches/s1/summary.json is missing" in (await visitor.get("/searches/s1"))[1]
         mooring.error = Unreachable("Mooring does not answer", fix="start it")
         status, text = await visitor.get("/searches/s1")
         assert (status, "unknown" in text, "Mooring does not answer" in text) == (200, True, True)

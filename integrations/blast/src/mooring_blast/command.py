@@ -11,8 +11,6 @@ from typing import Any
 from mooring.model.errors import MooringError
 from mooring_blast import commands
 
-Environment = os._Environ[str]
-
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; an error is one line, and exit code 1."""

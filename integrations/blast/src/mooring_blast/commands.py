@@ -6,7 +6,6 @@ import os
 from argparse import Namespace
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 from hawser.clock import Entropy, SystemClock
 from mooring.client.asyncio_runtime import AsyncioRuntime
@@ -87,23 +86,22 @@ async def fetch(asked: Namespace) -> None:
     named = Generation(asked.dataset, asked.generation)
     async with _store(asked.silence) as store:
         fetcher = Fetcher(store, named, Patience(_CLOCK, _ENTROPY, asked.patience), _say)
-        fetched = await fetcher.fetch(int(asked.shard), Path(asked.folder))
+        fetched = await fetcher.fetch(asked.shard, asked.folder)
     _say(f"fetched shard {asked.shard}: {fetched.copied} bytes copied, the rest was there already")
 
 
 async def verify(asked: Namespace) -> None:
     """Verify a shard: checksums, and the opinion of BLAST."""
-    folder = Path(asked.folder)
-    manifest = await asyncio.to_thread(verify_shard, folder)
-    if problem := await asyncio.to_thread(check_database, folder, manifest.database):
-        raise ObjectDamaged(f"{folder}: {problem}")
+    manifest = await asyncio.to_thread(verify_shard, asked.folder)
+    if problem := await asyncio.to_thread(check_database, asked.folder, manifest.database):
+        raise ObjectDamaged(f"{asked.folder}: {problem}")
     _say(f"verified {len(manifest.files)} files: every checksum is right, and BLAST finds the database sound")
 
 
 async def batch(asked: Namespace) -> None:
     """Search one shard."""
     async with _store() as store:
-        _say(await Steps(store, _patience(), asked.search).run_batch(asked.batch, int(asked.shard), asked.folder))
+        _say(await Steps(store, _patience(), asked.search).run_batch(asked.batch, asked.shard, asked.folder))
 
 
 async def merge(asked: Namespace) -> None:

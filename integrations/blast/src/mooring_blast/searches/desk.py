@@ -149,9 +149,9 @@ class Desk:
         status = found["status"]
         jobs = status.get("jobs") or {}
         state = _STATES.get(str(status.get("phase") or ""), State.UNKNOWN)
-        if state is State.DONE:  # its summary is not there, or was not when we looked
-            state = State.RUNNING
         done, total = int(jobs.get("succeeded", 0)), len(plan.reports()) + 1
+        if state is State.DONE:  # it ended just now, or its result was deleted
+            return Look(plan, State.UNKNOWN, f"it has ended, and {summary_key(plan.id)} is missing", done, total)
         return Look(plan, state, _message(status), done, total)
 
 

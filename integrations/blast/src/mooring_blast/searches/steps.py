@@ -3,6 +3,7 @@
 import asyncio
 import os
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -113,6 +114,6 @@ async def _run_blastn(plan: Plan, database: Path, queries: bytes) -> bytes:
         return report.read_bytes()
 
 
-def _harmless(environment: "os._Environ[str]") -> dict[str, str]:
+def _harmless(environment: Mapping[str, str]) -> dict[str, str]:
     """Without the keys of the store: blastn needs none."""
     return {name: value for name, value in environment.items() if not name.startswith(("AWS_", "BLAST_STORE"))}

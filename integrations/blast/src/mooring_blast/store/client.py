@@ -1,6 +1,7 @@
 """Requests to an object store: each is signed, bounded in time and tried once. `patience` repeats them."""
 
 import asyncio
+import contextlib
 import hashlib
 import io
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -20,7 +21,7 @@ from mooring_blast.store.answers import (
     read_listing,
     read_upload_id,
 )
-from mooring_blast.store.errors import ObjectDamaged, StoreUnavailable
+from mooring_blast.store.errors import ObjectDamaged, StoreError, StoreUnavailable
 from mooring_blast.store.settings import StoreSettings
 from mooring_blast.store.signature import EMPTY_SHA256, Request, sign
 
@@ -98,11 +99,13 @@ class ObjectStore:
             async with self._send("POST", key, query={"uploadId": upload}, content=body) as answer:
                 check_completed(await answer.read(), key)
         except BaseException:
-            async with self._send("DELETE", key, query={"uploadId": upload}):
-                raise
+            with contextlib.suppress(StoreError):  # the first error counts; parts that stay are no object
+                async with self._send("DELETE", key, query={"uploadId": upload}):
+                    pass
+            raise
 
     async def list_page(self, prefix: str, token: str = "", delimiter: str = "") -> Listing:
-        """One page of the objects whose keys begin so; keys are relative to the prefix of the store."""
+        """One page of the objects whose keys begin so; the keys of the answer include the prefix of the store."""
         query = {"list-type": "2", "prefix": self._settings.address.full(prefix)}
         query |= {"continuation-token": token} if token else {}
         query |= {"delimiter": delimiter} if delimiter else {}

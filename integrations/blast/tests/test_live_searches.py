@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -26,24 +27,27 @@ async def search(demo: Demo, name: str, text: str) -> str:
         return await PageClient(session, demo.page, SystemClock()).search(name, text, silent, WITHIN)
 
 
+def jobs_of(demo: Demo, search: str) -> list[dict[str, Any]]:
+    return demo.up.objects("jobs", "-n", "blast", "-l", f"mooring.dev/submission={name_for(search)}")
+
+
 async def test_the_hits_are_those_of_one_search_over_the_whole(demo: Demo, tmp_path: Path) -> None:
     text = demo.query(0) + demo.query(1)
     found = await search(demo, "first", text)
     assert found == search_whole(demo.dataset, text, tmp_path)
     assert len(found.splitlines()) > 20
-    assert len(demo.up.objects("jobs", "-n", "blast", "-l", "mooring.dev/submission")) == SHARDS + 1
+    assert len(jobs_of(demo, "first")) == SHARDS + 1
 
 
 async def test_a_search_goes_on_after_its_control_plane_was_killed(demo: Demo, tmp_path: Path) -> None:
     text = demo.query(1)
     running = asyncio.create_task(search(demo, "killed", text))
-    while not demo.up.objects("jobs", "-n", "blast", "-l", "mooring.dev/submission=" + name_for("killed")):
+    while not jobs_of(demo, "killed"):
         await asyncio.sleep(0.1)
     demo.up.kill()
     await asyncio.to_thread(demo.up.start)
     assert await running == search_whole(demo.dataset, text, tmp_path)
-    jobs = demo.up.objects("jobs", "-n", "blast", "-l", "mooring.dev/submission=" + name_for("killed"))
-    assert len(jobs) == SHARDS + 1, "every Job was made once"
+    assert len(jobs_of(demo, "killed")) == SHARDS + 1, "every Job was made once"
 
 
 def test_a_flipped_byte_on_a_node_is_found_and_the_shard_is_fetched_again(demo: Demo) -> None:

@@ -60,8 +60,13 @@ def test_a_flipped_byte_on_a_node_is_found_and_the_shard_is_fetched_again(demo: 
         verify(folder)
     [before] = demo.warm_jobs(2)
     demo.up.kubectl("delete", "job", "-n", "blast", before["metadata"]["name"])
-    until(lambda: any(job["metadata"]["uid"] != before["metadata"]["uid"] for job in demo.warm_jobs(2)), 90, "a Job")
-    until(lambda: demo.up.get("/v1/warmups/blast/nt")["status"]["nodesReady"] == SHARDS, 120, "shard 2 again")
+
+    def fetched_again() -> bool:
+        jobs = [job for job in demo.warm_jobs(2) if job["metadata"]["uid"] != before["metadata"]["uid"]]
+        return any(job.get("status", {}).get("succeeded") for job in jobs)
+
+    until(fetched_again, 120, "shard 2 again")
+    until(lambda: demo.up.get("/v1/warmups/blast/nt")["status"]["phase"] == "Ready", 60, "Ready")
     selector = ("-l", "mooring.dev/shard=2,mooring.dev/dataset")
     assert "the content is wrong" in demo.up.kubectl("logs", "-n", "blast", *selector, "-c", "verify").out
     assert verify(demo.local_shard(2)).shard == 2

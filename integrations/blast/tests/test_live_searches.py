@@ -68,7 +68,7 @@ def test_a_flipped_byte_on_a_node_is_found_and_the_shard_is_fetched_again(demo: 
     until(fetched_again, 120, "shard 2 again")
     until(lambda: demo.up.get("/v1/warmups/blast/nt")["status"]["phase"] == "Ready", 60, "Ready")
     selector = ("-l", "mooring.dev/shard=2,mooring.dev/dataset")
-    assert "the content is wrong" in demo.up.kubectl("logs", "-n", "blast", *selector, "-c", "verify").out
+    assert "the content is wrong" in demo.up.kubectl("logs", "-n", "blast", *selector, "-c", "verify", "--tail=-1").out
     assert verify(demo.local_shard(2)).shard == 2
 
 

@@ -13,7 +13,7 @@ CORES := $(shell getconf _NPROCESSORS_ONLN)
 # Tests start hundreds of Python processes: each uses the bytecode that the first one wrote.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup integrations up test test-fast check kubernetes nodes helm wheels image bench lock docs mutants campaign fire soak clean
+.PHONY: setup integrations up test test-fast check kubernetes nodes helm object-store wheels image bench lock docs mutants campaign fire soak clean
 
 setup: $(STAMP)
 
@@ -62,6 +62,9 @@ nodes: setup
 
 helm: setup
 	@tools/helm
+
+object-store: setup
+	@tools/object-store
 
 wheels: setup
 	$(BIN)/python tools/image wheels

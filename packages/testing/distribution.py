@@ -30,9 +30,12 @@ class Group:
 GROUPS = (
     Group("drydock/tests/nodes/test_real", "real nodes"),
     Group("mooring/tests/nodes/", "real nodes"),
+    Group("integrations/blast/tests/test_nodes", "real nodes"),
     Group("mooring/tests/chart/test_life_cycle", _BY_FILE),
     Group("mooring/tests/soak/", _BY_FUNCTION),
     Group("mooring/tests/examples/", _BY_FILE),
+    Group("integrations/blast/tests/test_live_", "blast demo"),
+    Group("integrations/blast/tests/", _BY_FILE),
     Group("mooring/tests/acceptance/test_traffic", _BY_FILE),
     Group("mooring/tests/acceptance/test_lives", _BY_FILE),
     Group("mooring/tests/acceptance/test_existing_cluster", _BY_FILE),

@@ -1,6 +1,7 @@
 """Images for real nodes: those of `make image`, the server once more as a later release, and one with the examples.
 
-The examples' image is the worker's with one layer more, of programs of this machine: git, BLAST, PostgreSQL, DuckDB.
+The examples' image is the worker's with one layer more, of programs of this machine: git, BLAST, PostgreSQL, DuckDB,
+an S3 server, and the program of integrations/blast.
 """
 
 import hashlib
@@ -45,7 +46,7 @@ def write_images(folder: Path) -> Path:
         later = json.loads(json.dumps(server.config))
         later["config"]["Labels"]["org.opencontainers.image.version"] = LATER_RELEASE
         examples = json.loads(json.dumps(worker.config))
-        examples["config"]["Env"].append("PYTHONPATH=/opt/mooring:/opt/duckdb")
+        examples["config"]["Env"].append("PYTHONPATH=/opt/mooring:/opt/duckdb:/opt/blast")
         examples["rootfs"]["diff_ids"].append(f"sha256:{_file_digest(layer)}")
         del examples["history"]
         added = store.add_file(layer)
@@ -138,6 +139,9 @@ def _examples_layer(folder: Path) -> Path:
     with tarfile.open(path, "w") as tar:
         tar.add(duckdb, "opt/duckdb", filter=_owned_by_root)
         tar.add(ROOT / "examples", "examples", filter=_owned_by_root)
+        tar.add(ROOT / "integrations" / "blast" / "src", "opt/blast", filter=_owned_by_root)
+        for program in _object_store():
+            tar.add(program, f"usr/local/bin/{program.name}", filter=_owned_by_root)
         programs = find_binaries().parent
         for part in ("bin/postgres", "bin/initdb", "lib/postgresql", "share"):
             tar.add(programs / part, f"{POSTGRES[1:-4]}/{part}", filter=_owned_by_root)
@@ -155,6 +159,12 @@ def _examples_layer(folder: Path) -> Path:
         _script(tar, "usr/local/bin/git-upload-pack", 'exec git upload-pack "$@"')
         _file(tar, "etc/gitconfig", "[safe]\n\tdirectory = *\n")
     return path
+
+
+def _object_store() -> list[Path]:
+    """The S3 server of tools/object-store, if it is built: it needs no libraries."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return sorted((cache / "drydock" / "object-store").glob("v*/versitygw"))[-1:]
 
 
 def _libraries() -> Iterator[tuple[str, str]]:

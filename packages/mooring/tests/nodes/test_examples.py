@@ -1,4 +1,4 @@
-"""The examples as real containers on real nodes: CI runners, DuckDB behind a drain, BLAST over a rotation of nodes."""
+"""The examples as real containers on real nodes: CI runners, DuckDB behind a drain."""
 
 import json
 import sys
@@ -13,9 +13,6 @@ import pytest
 
 from mooring.client import Mooring
 from mooring.client.connection import Connection
-from mooring.demo import blast
-from mooring.demo.reports import MERGED
-from mooring.demo.search import Search, prepare_blast
 from packages.mooring.tests.chart.rendering import Body
 from packages.mooring.tests.examples.loading import EXAMPLES as SCRIPTS
 from packages.mooring.tests.examples.loading import load_example
@@ -27,10 +24,8 @@ pytestmark = [pytest.mark.nodes, pytest.mark.slow, pytest.mark.realtime]
 jobs, runners = load_example("runners", "run", "pool")
 (repositories,) = load_example("runners", "repository")
 query_pool, queries = load_example("queries", "pool", "queries")
-(search_example,) = load_example("blast", "run")
 
 SHARED = "/mnt/shared"
-SHARDS = 3
 QUERY_SECONDS = 15.0
 JOBS = 10
 
@@ -189,67 +184,3 @@ def test_a_drain_waits_for_a_query_which_ends_by_itself_and_returns_its_rows(moo
         assert drain.returncode == 0, said
         assert "disruption budget" in said and f"node/{node} drained" in said
         mooring.kubectl("uncordon", node)
-
-
-def warm(mooring: Installation) -> dict[int, Any]:
-    """Node and uid of the node of each shard; empty unless the dataset is warm."""
-    found = mooring.get("-n", search_example.NAMESPACE, "warmup", search_example.WARMUP).get("status", {})
-    if found.get("phase") != "Ready" or found.get("nodesReady") != SHARDS:
-        return {}
-    return {shard["shard"]: (shard["node"], shard["nodeUID"]) for shard in found["shards"]}
-
-
-def found_hits(mooring: Installation, connection: Connection, search: Search, body: Body) -> list[str]:
-    name = str(connection.request("POST", "/v1/submissions", body=body)["name"])
-    search_example.wait_until_done(connection, name, 240, lambda _: None)
-    hits = (search.results / MERGED).read_text().splitlines()
-    (search.results / MERGED).unlink()
-    return hits
-
-
-def test_blast_finds_the_same_hits_before_and_after_its_nodes_were_replaced(mooring: Installation) -> None:
-    folder = open_folder(mooring, "blast")
-    dataset = blast.make_dataset(folder / "data", SHARDS)
-    search = Search(search_example.NAMESPACE, search_example.WARMUP, search_example.LOCAL_PATH, folder / "data", SHARDS)
-    search.results.mkdir()
-    search.results.chmod(0o777)
-    prepared = prepare_blast(search, dataset)
-    volume, mount = shared_by(mooring.nodes.shared)
-    template = {"volumes": [volume], "volumeMounts": [mount], "securityContext": {"runAsUser": 0}}
-    everywhere = {"nodeSelector": {"kubernetes.io/os": "linux"}}
-    warmup = prepared.warmup
-    for field in ("command", "verify"):
-        warmup["spec"][field] = ["python3" if word == sys.executable else word for word in warmup["spec"][field]]
-    warmup["spec"] |= {"image": EXAMPLES, "placement": everywhere, "podTemplate": template}
-
-    def submission(key: str) -> Body:
-        spec = search.submission_spec(key, prepared.batches)
-        placement = {**everywhere, "warmup": search.warmup}
-        changed = {"image": EXAMPLES, "program": "python3", "placement": placement, "podTemplate": template}
-        return {"namespace": search.namespace, **spec, **changed}
-
-    expected = blast.search_whole(dataset)
-    assert len(expected) >= 20
-    with namespace(mooring, search.namespace):
-        mooring.apply(warmup)
-        mooring.until(lambda: bool(warm(mooring)), "every shard is warm", 180)
-        before = warm(mooring)
-        assert {node for node, _ in before.values()} == set(mooring.nodes.nodes)
-        with mooring.operator() as endpoint:
-            assert found_hits(mooring, Connection(endpoint), search, submission("first")) == expected
-        with ThreadPoolExecutor() as threads:
-            others = [node for node in mooring.nodes.nodes if node != SYSTEM_NODE]
-            list(threads.map(lambda node: mooring.nodes.inject("replace", node), others))
-        mooring.nodes.host.run(mooring.nodes.host.value.until_ready(), 150)
-
-        def healed() -> bool:
-            after = warm(mooring)
-            uids = {node["metadata"]["name"]: node["metadata"]["uid"] for node in mooring.get("nodes")}
-            return bool(after) and all(uids[node] == uid for node, uid in after.values())
-
-        mooring.until(healed, "every shard is warm on a node that exists", 240)
-        kept = [shard for shard, place in warm(mooring).items() if before[shard] == place]
-        assert [before[shard][0] for shard in kept] == [SYSTEM_NODE], "the shard of the node that stayed was left alone"
-        mooring.kubectl("-n", "mooring", "rollout", "status", "deployment/mooring", "--timeout=50s")
-        with mooring.operator() as endpoint:
-            assert found_hits(mooring, Connection(endpoint), search, submission("second")) == expected

@@ -58,10 +58,10 @@ def is_installed() -> bool:
     return all(shutil.which(program) for program in ("blastn", "makeblastdb", "blastdbcheck"))
 
 
-def check_database(folder: Path) -> str:
+def check_database(folder: Path, name: str = DATABASE) -> str:
     """What BLAST finds wrong with a shard; empty if nothing."""
     environment = {**os.environ, "BLASTDB": str(folder)}
-    command = ["blastdbcheck", "-db", str(folder / DATABASE)]
+    command = ["blastdbcheck", "-db", str(folder / name)]
     checked = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
     return "" if checked.returncode == 0 else checked.stdout + checked.stderr
 

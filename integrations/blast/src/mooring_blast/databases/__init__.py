@@ -1,0 +1,1 @@
+"""BLAST databases in shards: manifests, upload, fetch with resume, verification. Must not know: searches."""

@@ -1,0 +1,1 @@
+"""The demo: an S3 server, a synthetic database, the Warmup and the page on a local `mooring up`."""

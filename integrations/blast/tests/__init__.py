@@ -1,0 +1,1 @@
+"""Tests of mooring_blast, with a real S3 server and a real blastn."""

@@ -67,14 +67,14 @@ def plan_after_loss(unit: Unit, transaction: Transaction, loss: Loss, *, pinned:
         return _repeat(unit, Transaction(FAILED), loss)  # the worker's end has rolled it back
     if not transaction.fresh:
         return Fail(_transaction_lost(unit, transaction, loss), FAILED)
-    if unit.result_sent:
-        return Fail(_result_cut(unit, loss), _status_after(unit, transaction))
-    if untouched or all(nature.repeatable for nature in unit.natures):
-        return _repeat(unit, transaction, loss)
     if unit.copying and not unit.copied:
         message = f"the worker was lost before all rows had arrived: {loss.reason}"
         error = SessionError(SERIALIZATION_FAILURE, message, hint="nothing was stored; copy again")
         return Fail(error, _status_after(unit, transaction))
+    if unit.result_sent:
+        return Fail(_result_cut(unit, loss), _status_after(unit, transaction))
+    if untouched or all(nature.repeatable for nature in unit.natures):
+        return _repeat(unit, transaction, loss)
     return Fail(_unknown(loss), _status_after(unit, transaction))
 
 

@@ -37,13 +37,28 @@ class MessageStream:
 
     async def read(self) -> Message:
         """The next message. Raises `Gone` at the end, `ProtocolViolation` for what is no message."""
-        if self._ended:
+        if self._ended and self._inbox.empty():
             raise Gone
         found = await self._inbox.get()
         if isinstance(found, Message):
             return found
         self._ended = True
         raise found if isinstance(found, ProtocolViolation) else Gone()
+
+    async def read_some(self) -> list[Message]:
+        """At least one message, and all that have arrived already. An end is left for the next call."""
+        found = [await self.read()]
+        while not self._inbox.empty():
+            following = self._inbox.get_nowait()
+            if not isinstance(following, Message):
+                self._end(following)
+                break
+            found.append(following)
+        return found
+
+    def allow(self, limit: int) -> None:
+        """Change the length that a message may have."""
+        self._framer.limit = limit
 
     async def send(self, *messages: Message) -> None:
         """Raises `Gone` if the other side does not take them."""
@@ -62,11 +77,20 @@ class MessageStream:
     async def close(self) -> None:
         """Close the connection; what was sent still goes out if the other side takes it soon."""
         self._reading.cancel()
+        self._end(None)
         self._writer.close()
         with contextlib.suppress(OSError, TimeoutError):
             async with asyncio.timeout(2.0):
                 await self._writer.wait_closed()
         self._writer.transport.abort()
+
+    def _end(self, reason: ProtocolViolation | None) -> None:
+        """Wake a reader. With a full inbox there is none, and the end follows its messages."""
+        self.gone.set()
+        with contextlib.suppress(asyncio.QueueFull):
+            self._inbox.put_nowait(reason)
+            return
+        self._ended = True
 
     async def _read_ahead(self) -> None:
         end: ProtocolViolation | None = None

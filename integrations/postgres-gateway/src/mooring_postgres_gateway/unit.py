@@ -18,7 +18,7 @@ LARGEST_KEPT_BYTES = 8 * 1024 * 1024  # a larger exchange is not kept, so it is 
 _QUERY, _SYNC, _FLUSH = b"Q", b"S", b"H"
 _ENDS = (_QUERY, _SYNC)
 _UNKNOWN = Nature(Kind.WRITE)
-PREPARATIONS = frozenset({b"1", b"2", b"3", b"t", b"T", b"n", b"S", b"N"})
+PREPARATIONS = frozenset({b"1", b"2", b"3", b"t", b"T", b"n"})
 """Answers that a repetition gives again. After any other, the client has seen a result."""
 
 
@@ -34,7 +34,7 @@ class Prepared:
 class Unit:
     """Messages up to Query or Sync, and the answers to them."""
 
-    known: dict[str, Prepared]  # statements of the session, before this exchange
+    known: dict[str, Prepared]  # statements of the session; confirmed ones are added
     messages: list[Message] = field(default_factory=list)
     size: int = 0
     kept: bool = True
@@ -46,9 +46,9 @@ class Unit:
     copied: bool = False  # the client sent all of them
     cancelled: bool = False
     attempts: int = 0
-    prepared: dict[str, Prepared] = field(default_factory=dict)
-    closing: list[str] = field(default_factory=list)
-    _parsed: list[str] = field(default_factory=list)
+    sent: int = 0  # messages that were forwarded
+    changes: list[tuple[bytes, str, Prepared | None]] = field(default_factory=list)
+    _parsed: dict[str, Prepared] = field(default_factory=dict)
     _portals: dict[str, tuple[Nature, ...]] = field(default_factory=dict)
 
     @property
@@ -85,29 +85,50 @@ class Unit:
             self._take_parse(parse_parse(message.body))
         elif kind == b"B":
             bind = parse_bind(message.body)
-            found = self.prepared.get(bind.statement) or self.known.get(bind.statement)
+            found = self._parsed.get(bind.statement) or self.known.get(bind.statement)
             self._portals[bind.portal] = found.natures if found else (_UNKNOWN,)
         elif kind == b"E":
             self.natures += self._portals.get(parse_execute(message.body).portal, (_UNKNOWN,))
         elif kind == b"C":
             target = parse_target(message.body)
-            if target.kind == "S":
-                self.closing.append(target.name)
+            self.changes.append((b"3", target.name if target.kind == "S" else "", None))
         self.size += len(message.body)
         self.kept = self.kept and self.size <= LARGEST_KEPT_BYTES
         self.closed = self.closed or kind in _ENDS
         self.messages.append(message)
 
     def _take_parse(self, parse: Parse) -> None:
-        self.prepared[parse.name] = Prepared(parse, tuple(classify_text(parse.sql)))
+        made = self._parsed[parse.name] = Prepared(parse, tuple(classify_text(parse.sql)))
+        self.changes.append((b"1", parse.name, made))
 
     def answer(self, message: Message) -> None:
         """An answer that was sent to the client."""
-        self.delivered.append(message.kind)
-        if message.kind == b"G":
+        kind = message.kind
+        if kind in (b"S", b"N"):
+            return
+        self.delivered.append(kind)
+        if kind in (b"1", b"3"):
+            self._confirm(kind)
+        elif kind == b"G":
             self.copying = True
-        elif message.kind in (b"C", b"E", b"Z"):
+            self.closed = self.simple  # a worker that waits for rows ignores the Sync that was sent before
+        elif kind in (b"C", b"E", b"Z"):
             self.copying = False
+
+    def _confirm(self, kind: bytes) -> None:
+        """The oldest Parse or Close that has no answer yet has one now."""
+        for place, (awaited, name, made) in enumerate(self.changes):
+            if awaited == kind:
+                del self.changes[place]
+                if made is not None:
+                    self.known[name] = made
+                elif name:
+                    self.known.pop(name, None)
+                return
+
+    def forget_progress(self) -> None:
+        """Begin again on another worker: what was confirmed stays confirmed."""
+        self.begun = self.copying = self.copied = False
 
 
 def is_refusal(message: Message, routine: str) -> bool:

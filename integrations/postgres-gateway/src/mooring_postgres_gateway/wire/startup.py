@@ -52,7 +52,7 @@ def parse_packet(body: bytes) -> Packet:
     """The packet without its length."""
     fields = Reader(body)
     code = fields.number("I")
-    if code == _TLS or code == _GSS:
+    if code in (_TLS, _GSS):
         fields.end()
         return TlsRequest() if code == _TLS else GssRequest()
     if code == _CANCEL:

@@ -88,7 +88,10 @@ class Engine:
         self._connection = self._open()
 
     def _open(self) -> duckdb.DuckDBPyConnection:
-        config = {"threads": self._options.threads, "memory_limit": self._options.memory}
+        config: dict[str, str | bool | int | float | list[str]] = {
+            "threads": self._options.threads,
+            "memory_limit": self._options.memory,
+        }
         connection = duckdb.connect(config=config)
         connection.execute(_PRELUDE)
         if self._options.prelude:

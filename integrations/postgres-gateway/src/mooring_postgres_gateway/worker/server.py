@@ -1,7 +1,7 @@
 """The worker's port: accepts the holder of the claim, and nobody else.
 
-A connection proves the claim and the epoch under which it comes. Only a rising epoch is accepted, each once; the session
-of an earlier holder ends when a later one connects.
+A connection proves the claim and the epoch under which it comes. Only a rising epoch is accepted, each once; the
+session of an earlier holder ends when a later one connects.
 """
 
 import asyncio
@@ -30,10 +30,10 @@ from mooring_postgres_gateway.wire.frames import Message, ProtocolViolation
 from mooring_postgres_gateway.wire.startup import CancelRequest, Startup
 from mooring_postgres_gateway.worker.engine import Engine, EngineOptions
 from mooring_postgres_gateway.worker.session import WorkerSession
+from mooring_postgres_gateway.worker_parameters import TRANSACTION
 
 STARTUP_SECONDS = 10.0
 _MOST_STARTING = 64
-TRANSACTION = "mooring.transaction"  # start-up parameter: "failed" begins in a failed transaction
 
 
 @dataclass(frozen=True, slots=True)

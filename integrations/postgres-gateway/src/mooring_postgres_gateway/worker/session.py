@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import duckdb
@@ -271,11 +272,7 @@ class WorkerSession:
         if kind is Kind.BEGIN:
             if self._status == IDLE:
                 words = [word.text for word in statement.words]
-                mode = (
-                    " READ ONLY"
-                    if any(pair == ("READ", "ONLY") for pair in zip(words, words[1:], strict=False))
-                    else ""
-                )
+                mode = " READ ONLY" if ("READ", "ONLY") in pairwise(words) else ""
                 await self._call(self._engine.execute, f"BEGIN TRANSACTION{mode}")
             self._status, self._implicit = IN_TRANSACTION, False
             return "BEGIN"

@@ -37,7 +37,7 @@ _NESTED = re.compile(r"(STRUCT|MAP|UNION|LIST|ARRAY|VARIANT)\b|.*\]$", re.IGNORE
 _SIZES = {BOOL: 1, INT8: 8, INT2: 2, INT4: 4, FLOAT4: 4, FLOAT8: 8, DATE: 4, TIME: 8, TIMESTAMP: 8, TIMESTAMPTZ: 8,
           INTERVAL: 16, UUID_OID: 16}  # fmt: skip
 _NUMBERS = {INT8: "!q", INT2: "!h", INT4: "!i", FLOAT4: "!f", FLOAT8: "!d"}
-_EPOCH, _EPOCH_DAY = datetime(2000, 1, 1), date(2000, 1, 1)
+_EPOCH, _EPOCH_DAY = datetime(2000, 1, 1), date(2000, 1, 1)  # noqa: DTZ001 - as the protocol has it: of no zone
 _DAY_MICROSECONDS = 86_400_000_000
 
 
@@ -111,9 +111,13 @@ _ENCODERS: dict[int, Callable[[Any], bytes]] = {
     TIME: lambda value: struct.pack("!q", _micros(datetime.combine(_EPOCH_DAY, value))),
     TIMESTAMP: lambda value: struct.pack("!q", _micros(value)),
     TIMESTAMPTZ: lambda value: struct.pack("!q", _micros(value.astimezone(UTC).replace(tzinfo=None))),
-    INTERVAL: lambda value: struct.pack("!qii", (value - timedelta(value.days)) // timedelta(microseconds=1), value.days, 0),
+    INTERVAL: lambda value: _span_bytes(value),
     UUID_OID: lambda value: UUID(str(value)).bytes,
 }  # fmt: skip
+
+
+def _span_bytes(value: timedelta) -> bytes:
+    return struct.pack("!qii", (value - timedelta(value.days)) // timedelta(microseconds=1), value.days, 0)
 
 
 def _micros(value: datetime) -> int:

@@ -35,7 +35,7 @@ from mooring_postgres_gateway.wire.frames import Message, ProtocolViolation
 from mooring_postgres_gateway.worker_parameters import TRANSACTION
 
 _MOST_STATEMENTS, _MOST_STATEMENT_BYTES = 1000, 16 * 1024 * 1024
-_COPY_KINDS = (b"d", b"c", b"f")
+_PASSING = (b"H", b"d", b"c", b"f")
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,11 +202,11 @@ class Session:
         if unit is not None and unit.copying:
             await self._pass_copy(unit, message)
             return
-        if unit is None and kind in _COPY_KINDS:
-            return  # rows of a COPY that has failed
+        if unit is None and kind in _PASSING:
+            return  # a Flush with nothing to flush, or rows of a COPY that has failed
         if unit is None:
             unit = self._unit = Unit(self._state.prepared)
-        if kind not in b"QPBDECSH" or (kind == b"Q" and unit.messages):
+        if kind not in b"QPBDECSH":
             raise ProtocolViolation(f"message {kind!r} is not expected")
         unit.take(message)
         if kind == b"P" and self._state.holds_more_than(_MOST_STATEMENTS, _MOST_STATEMENT_BYTES):

@@ -53,8 +53,8 @@ class Unit:
 
     @property
     def simple(self) -> bool:
-        """Whether it is a simple query."""
-        return bool(self.messages) and self.messages[0].kind == _QUERY
+        """Whether it ends with a simple query, so that no Sync follows."""
+        return bool(self.messages) and self.messages[-1].kind == _QUERY
 
     @property
     def flushing(self) -> bool:

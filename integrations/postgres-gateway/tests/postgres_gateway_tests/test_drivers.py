@@ -154,7 +154,7 @@ async def test_a_pipeline_is_one_transaction_and_errors_last_until_sync(port):
 def test_a_running_statement_is_cancelled(port):
     with psycopg.connect(port.url(), autocommit=True) as connection:
         connection.execute("SELECT 1")  # a worker is claimed, so the next statement runs at once
-        timer = threading.Timer(0.5, connection.cancel)
+        timer = threading.Timer(0.5, connection.cancel_safe)
         timer.start()
         with pytest.raises(psycopg.errors.QueryCanceled):
             connection.execute("SELECT count(*) FROM range(1000000000000) t(i)")

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import itertools
-import os
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -194,5 +193,3 @@ async def _beside(work: Any) -> AsyncIterator[None]:
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-
-

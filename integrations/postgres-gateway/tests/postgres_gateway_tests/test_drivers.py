@@ -135,7 +135,10 @@ def test_psycopg_copies_what_it_copied_out_in_again(port, form):
 def test_a_copy_that_fails_stores_nothing_and_the_session_continues(port):
     with psycopg.connect(port.url(), autocommit=True) as connection:
         connection.execute("CREATE TABLE t (n INTEGER)")
-        with pytest.raises(psycopg.errors.InvalidTextRepresentation), connection.cursor().copy("COPY t FROM STDIN") as copy:
+        with (
+            pytest.raises(psycopg.errors.InvalidTextRepresentation),
+            connection.cursor().copy("COPY t FROM STDIN") as copy,
+        ):
             copy.write("1\n2\nthree\n")
         assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
 

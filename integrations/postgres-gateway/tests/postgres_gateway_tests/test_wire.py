@@ -53,7 +53,11 @@ def test_parse_is_read_again(parse):
 
 @given(
     st.builds(
-        Bind, texts, texts, st.lists(shorts, max_size=3).map(tuple), st.lists(values, max_size=5).map(tuple),
+        Bind,
+        texts,
+        texts,
+        st.lists(shorts, max_size=3).map(tuple),
+        st.lists(values, max_size=5).map(tuple),
         st.lists(shorts, max_size=3).map(tuple),
     )  # fmt: skip
 )
@@ -67,7 +71,9 @@ def test_execute_and_targets_are_read_again(name, rows, kind):
     assert bodies.parse_target(Target(kind, name).encode(b"D").body) == Target(kind, name)
 
 
-@given(st.lists(st.builds(Column, texts, words, st.integers(-1, 100), shorts), max_size=5), st.lists(values, max_size=5))
+@given(
+    st.lists(st.builds(Column, texts, words, st.integers(-1, 100), shorts), max_size=5), st.lists(values, max_size=5)
+)
 def test_columns_and_rows_are_read_again(columns, row):
     assert bodies.parse_row_description(bodies.row_description(columns).body) == columns
     assert bodies.parse_data_row(bodies.data_row(row).body) == row
@@ -81,7 +87,10 @@ def test_malformed_bodies_are_refused(parse, body):
         return
 
 
-@given(st.dictionaries(names.filter(lambda name: not name.startswith("_pq_.")), texts, max_size=5) | st.tuples(words, words))
+@given(
+    st.dictionaries(names.filter(lambda name: not name.startswith("_pq_.")), texts, max_size=5)
+    | st.tuples(words, words)
+)
 def test_start_up_packets_are_read_again(content):
     packet = CancelRequest(*content) if isinstance(content, tuple) else Startup(content)
     data = encode_packet(packet)

@@ -1,7 +1,7 @@
 """The gateway on a running `mooring up`, and a drain under its queries.
 
-    mooring-postgres-gateway-demo [--state .state] [--port 6432]     # a pool and a gateway, until Ctrl-C
-    mooring-postgres-gateway-demo --drain [--state .state]           # queries while their node is drained
+mooring-postgres-gateway-demo [--state .state] [--port 6432]     # a pool and a gateway, until Ctrl-C
+mooring-postgres-gateway-demo --drain [--state .state]           # queries while their node is drained
 """
 
 import argparse

@@ -28,7 +28,7 @@ VALUES = {
     "'\\xAB\\x00'::BLOB": b"\xab\x00",
     "DATE '1999-12-31'": date(1999, 12, 31),
     "TIME '10:11:12.5'": time(10, 11, 12, 500_000),
-    "TIMESTAMP '1999-12-31 23:59:58.000001'": datetime(1999, 12, 31, 23, 59, 58, 1),
+    "TIMESTAMP '1999-12-31 23:59:58.000001'": datetime(1999, 12, 31, 23, 59, 58, 1),  # noqa: DTZ001
     "TIMESTAMPTZ '2030-01-02 03:04:05+00'": datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC),
     "INTERVAL '3 days 4 hours'": timedelta(days=3, hours=4),
     "'123e4567-e89b-12d3-a456-426614174000'::UUID": uuid.UUID("123e4567-e89b-12d3-a456-426614174000"),
@@ -52,7 +52,7 @@ async def test_asyncpg_sends_every_type_in_binary_form(port):
     given = {
         "BOOLEAN": True, "SMALLINT": -3, "INTEGER": 5, "BIGINT": 1 << 40, "DOUBLE": 0.25, "VARCHAR": "ü",
         "DECIMAL(10,3)": decimal.Decimal("-12.125"), "DATE": date(2020, 2, 29), "BLOB": b"\0\xff",
-        "TIMESTAMP": datetime(2021, 1, 1, 1, 1, 1), "UUID": uuid.UUID(int=7),
+        "TIMESTAMP": datetime(2021, 1, 1, 1, 1, 1), "UUID": uuid.UUID(int=7),  # noqa: DTZ001
     }  # fmt: skip
     connection = await asyncpg.connect(port.url())
     places = ", ".join(f"${number}::{kind}" for number, kind in enumerate(given, 1))

@@ -59,7 +59,7 @@ def test_parse_is_read_again(parse):
         st.lists(shorts, max_size=3).map(tuple),
         st.lists(values, max_size=5).map(tuple),
         st.lists(shorts, max_size=3).map(tuple),
-    )  # fmt: skip
+    )
 )
 def test_bind_is_read_again(bind):
     assert bodies.parse_bind(bind.encode().body) == bind

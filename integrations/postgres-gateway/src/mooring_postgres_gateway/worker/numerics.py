@@ -16,7 +16,7 @@ def encode_numeric(value: Decimal) -> bytes:
     sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     scale = max(0, -exponent)
-    text = "".join(map(str, digits)) + "0" * max(0, exponent)
+    text = ("".join(map(str, digits)) + "0" * max(0, exponent)).rjust(scale, "0")
     whole, fraction = (text[: len(text) - scale], text[len(text) - scale :].rjust(scale, "0")) if scale else (text, "")
     whole = whole.rjust(-(-len(whole) // _BASE_DIGITS) * _BASE_DIGITS, "0")
     fraction = fraction.ljust(-(-len(fraction) // _BASE_DIGITS) * _BASE_DIGITS, "0")

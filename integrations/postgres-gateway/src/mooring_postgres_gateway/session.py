@@ -4,7 +4,9 @@ import asyncio
 import contextlib
 from dataclasses import dataclass
 
+from mooring_postgres_gateway.answers import Answers
 from mooring_postgres_gateway.background import Background
+from mooring_postgres_gateway.events import Drain, Event, Ready, Signal, Silence
 from mooring_postgres_gateway.failures import (
     CANCELLED,
     CONNECTION_FAILURE,
@@ -12,7 +14,6 @@ from mooring_postgres_gateway.failures import (
     IDLE_SESSION,
     LIMIT_EXCEEDED,
     PROTOCOL_VIOLATION,
-    REFUSED,
     WORKER_LOST,
     SessionError,
 )
@@ -28,7 +29,7 @@ from mooring_postgres_gateway.repetition import (
 )
 from mooring_postgres_gateway.state import SessionState
 from mooring_postgres_gateway.streams import Gone, MessageStream
-from mooring_postgres_gateway.unit import Unit, is_refusal
+from mooring_postgres_gateway.unit import Unit
 from mooring_postgres_gateway.wire import bodies
 from mooring_postgres_gateway.wire.bodies import FAILED, IDLE, IN_TRANSACTION
 from mooring_postgres_gateway.wire.frames import Message, ProtocolViolation
@@ -36,32 +37,6 @@ from mooring_postgres_gateway.worker_parameters import TRANSACTION
 
 _MOST_STATEMENTS, _MOST_STATEMENT_BYTES = 1000, 16 * 1024 * 1024
 _PASSING = (b"H", b"d", b"c", b"f")
-
-
-@dataclass(frozen=True, slots=True)
-class Ready:
-    """The worker waits for the next exchange."""
-
-    status: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Copying:
-    """The worker waits for rows of the client."""
-
-
-@dataclass(frozen=True, slots=True)
-class Silence:
-    """The client has sent nothing for as long as it may."""
-
-
-@dataclass(frozen=True, slots=True)
-class Drain:
-    """The gateway stops."""
-
-
-Signal = Ready | Copying | Loss
-Event = Message | Signal | Silence | Drain
 
 
 class Ended(Exception):
@@ -283,48 +258,11 @@ class Session:
             message = f"worker {link.worker} could not take over the session: {error or 'it left'}"
             await self._fail(unit, SessionError(CONNECTION_FAILURE, message, hint="run the statement again"), None)
             return False
-        forwarding = asyncio.create_task(self._answer_client(link, stream, list(unit.delivered)))
+        forwarding = asyncio.create_task(
+            Answers(self._client, self._signals, lambda: self._unit).forward(link, stream, list(unit.delivered))
+        )
         self._held = Held(link, stream, forwarding)
         return True
-
-    async def _answer_client(self, link: WorkerLink, stream: MessageStream, repeated: list[bytes]) -> None:
-        """Forward what the worker sends. Answers that the client got before a repetition are left out."""
-        try:
-            while True:
-                await self._forward_answers(await stream.read_some(), repeated)
-        except Gone:
-            # Our own claim's loss closes the stream too. Without one, the worker or its node is gone.
-            self._signals.put_nowait(
-                Loss(link.describe_loss().reason) if self._client.gone.is_set() else link.describe_loss()
-            )
-        except ProtocolViolation as violation:
-            self._signals.put_nowait(Loss(f"worker {link.worker} does not speak the protocol: {violation}"))
-        except _Refusal:
-            self._signals.put_nowait(Loss(f"worker {link.worker} drains", refused=True))
-        except _OtherAnswer:
-            self._signals.put_nowait(Loss("the repeated statement was answered differently"))
-
-    async def _forward_answers(self, messages: list[Message], repeated: list[bytes]) -> None:
-        outgoing: list[Message] = []
-        signals: list[Signal] = []
-        unit = self._unit
-        for message in messages:
-            if is_refusal(message, REFUSED):
-                raise _Refusal
-            if repeated and message.kind not in (b"S", b"N"):
-                if message.kind != repeated.pop(0):
-                    raise _OtherAnswer
-                continue
-            if unit is not None:
-                unit.answer(message)
-            outgoing.append(message)
-            if message.kind == b"Z":
-                signals.append(Ready(message.body))
-            elif message.kind == b"G":
-                signals.append(Copying())
-        await self._client.send_all(outgoing)
-        for signal in signals:
-            self._signals.put_nowait(signal)
 
     def _finish(self, status: bytes) -> None:
         """The exchange has ended."""
@@ -381,14 +319,6 @@ class Session:
     async def _say(self, error: SessionError) -> None:
         with contextlib.suppress(Gone):
             await self._client.send(error.encode())
-
-
-class _Refusal(Exception):
-    pass
-
-
-class _OtherAnswer(Exception):
-    pass
 
 
 def _own_answers(unit: Unit, status: bytes) -> list[Message]:

@@ -129,7 +129,7 @@ class FaultyStage:
     async def kill_busy_worker(self) -> None:
         busy = (await self.sandbox.client.list(PODS, NAMESPACE, label_selector="mooring.dev/busy=true")).items
         if busy:
-            await self.sandbox.client.delete(PODS, busy[0].metadata.name, NAMESPACE, grace_period_seconds=0)
+            await self.sandbox.client.delete(PODS, busy[0].metadata.name, NAMESPACE, grace_seconds=0)
             self._count("workers killed")
 
     def runs_of(self, query: int) -> int:

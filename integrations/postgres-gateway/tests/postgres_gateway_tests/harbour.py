@@ -85,7 +85,7 @@ class Harbour:
 
     def kill_worker(self, pod: Any) -> None:
         """Its process ends without a word, as in a crash of its node."""
-        self.dock.call(self.dock.client.delete(PODS, pod.metadata.name, NAMESPACE, grace_period_seconds=0))
+        self.dock.call(self.dock.client.delete(PODS, pod.metadata.name, NAMESPACE, grace_seconds=0))
 
     def drain(self, node: str) -> threading.Thread:
         drift = Drift(self.dock.sandbox.client, self.dock.sandbox.fleet, SystemClock(), Entropy())

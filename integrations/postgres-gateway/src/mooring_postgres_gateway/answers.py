@@ -47,13 +47,16 @@ class Answers:
     async def _forward(self, messages: list[Message], repeated: list[bytes]) -> None:
         outgoing: list[Message] = []
         signals: list[Signal] = []
+        end: Exception | None = None
         unit = self._unit()
         for message in messages:
             if is_refusal(message, REFUSED):
-                raise _Refusal
+                end = _Refusal()  # what came before it answers an exchange that has ended
+                break
             if repeated and message.kind not in (b"S", b"N"):
                 if message.kind != repeated.pop(0):
-                    raise _OtherAnswer
+                    end = _OtherAnswer()
+                    break
                 continue
             if unit is not None:
                 unit.answer(message)
@@ -65,3 +68,5 @@ class Answers:
         await self._client.send_all(outgoing)
         for signal in signals:
             self._signals.put_nowait(signal)
+        if end is not None:
+            raise end

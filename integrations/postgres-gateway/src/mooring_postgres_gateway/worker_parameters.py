@@ -1,0 +1,3 @@
+"""Start-up parameters that only the gateway sends to a worker."""
+
+TRANSACTION = "mooring.transaction"  # "failed": the session begins in a failed transaction

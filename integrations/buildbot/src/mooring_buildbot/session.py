@@ -17,7 +17,7 @@ from typing import Any
 from buildbot_worker.bot import Worker
 from twisted.application.service import Application, IServiceCollection
 from twisted.cred.error import UnauthorizedLogin
-from twisted.internet import reactor
+from twisted.internet import reactor as _reactor
 from twisted.python.failure import Failure
 from twisted.scripts import twistd
 
@@ -52,8 +52,9 @@ class Attendance:
 
 
 def _stop() -> None:
-    if reactor.running:  # type: ignore[attr-defined]
-        reactor.stop()  # type: ignore[attr-defined]
+    reactor: Any = _reactor
+    if reactor.running:
+        reactor.stop()
 
 
 def make_application(tac: str) -> Any:

@@ -159,12 +159,13 @@ class MooringLatentWorker(AbstractLatentWorker):
         clock, backoff = SystemClock(), Backoff(Entropy(), first_seconds=1.0, last_seconds=30.0)
         while self._login is None:
             try:
-                return await release_leftovers(self._claims.connect(), self._wish(None), "")
+                await release_leftovers(self._claims.connect(), self._wish(None), "")
+                return
             except Unavailable:
                 await clock.sleep(backoff.next_seconds())
             except RemoteError as error:  # a build that starts reports it
-                return log.msg(f"worker {self.name}: claims of an earlier master are not released: {error.message}")
-        return None
+                log.msg(f"worker {self.name}: claims of an earlier master are not released: {error.message}")
+                return
 
     def _wish(self, login: WorkerLogin | None) -> ClaimWish:
         claims = self._claims

@@ -47,9 +47,7 @@ async def drain_under(stage: Stage, master: Master, job: str) -> str:
     """Drain the node under a running build; the build ends while the drain waits for it."""
     request = await master.force(BUILDERS[0], job, 120)
     await master.until_running(job)
-    claim = (await master.worker_of(request))["workerinfo"]["mooring_claim"]
-    worker = next(found.worker for found in stage.mooring.claims(stage.pool) if found.id == claim)
-    assert worker is not None
+    worker = next(claim.worker for claim in stage.mooring.claims(stage.pool) if claim.worker is not None)
     name = worker.name.rpartition("/")[2]
     node = await stage.node_of(name)
     print(f"draining {node} under {job} on {name}")

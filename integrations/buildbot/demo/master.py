@@ -125,11 +125,6 @@ class Master:
             while not self.runs(job):
                 await asyncio.sleep(LOOK_SECONDS / 4)
 
-    async def worker_of(self, request: int) -> dict[str, Any]:
-        """The Buildbot worker of the latest build, with the info that it sent."""
-        build = (await self.builds(request))[-1]
-        return dict((await self.get(f"workers/{build['workerid']}"))["workers"][0])
-
     def runs(self, job: str) -> int:
         """How often the program of the build was started."""
         note = self.notes / job

@@ -14,7 +14,7 @@ from typing import Any
 import aiohttp
 
 CONFIG = Path(__file__).with_name("master.cfg")
-READY_SECONDS = 90.0
+READY_SECONDS = 240.0
 LOOK_SECONDS = 0.2
 RESULTS = ("success", "warnings", "failure", "skipped", "exception", "retry", "cancelled")
 

@@ -1,6 +1,7 @@
 """What the demos of the integrations do with a `mooring up`: make a pool, wait until it is warm, drain, remove."""
 
 import asyncio
+import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ from hawser.clock import SystemClock
 from hawser.connection import connect
 from hawser.errors import EvictionBlocked, ObjectNotFound, TooManyRequests
 from hawser.kubeconfig import load_kubeconfig
-from hawser.resources import NAMESPACES, NODES, PODS
+from hawser.resources import NAMESPACES, NODES, PODS, SECRETS
 from mooring import Mooring
 from mooring.kinds.resources import WORKERPOOLS
 from mooring.model.names import API_VERSION, POOL
@@ -34,10 +35,21 @@ class Stage:
         """Create the namespace and the pool, like kubectl apply; wait until `warm` workers are idle."""
         manifest = {"apiVersion": API_VERSION, "kind": "WorkerPool", "metadata": {"name": self._name}, "spec": spec}
         async with self._client() as client:
-            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self._namespace}}
-            await client.apply(NAMESPACES, namespace, field_manager=FIELD_MANAGER)
+            await self._make_namespace(client)
             await client.apply(WORKERPOOLS, manifest, self._namespace, field_manager=FIELD_MANAGER)
         await self.until_idle(spec["warm"])
+
+    async def put_secret(self, name: str, values: dict[str, str]) -> None:
+        """A Secret in the namespace of the pool, for its mint."""
+        data = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
+        manifest = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": data}
+        async with self._client() as client:
+            await self._make_namespace(client)
+            await client.apply(SECRETS, manifest, self._namespace, field_manager=FIELD_MANAGER)
+
+    async def _make_namespace(self, client: KubeClient) -> None:
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self._namespace}}
+        await client.apply(NAMESPACES, namespace, field_manager=FIELD_MANAGER)
 
     async def until_idle(self, workers: int, seconds: float = 120) -> None:
         """Wait until so many workers are idle."""

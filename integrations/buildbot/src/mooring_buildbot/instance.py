@@ -98,9 +98,10 @@ class Instance:
             await self._wait_for_the_end(claim)
 
     async def _wait_for_the_end(self, claim: AsyncClaim) -> None:
-        """Until the worker has reported its result. A loss cancels the block instead."""
+        """Until the worker has reported its result; raises `LeaseLost` when the claim is lost."""
         while claim.result is None:
-            await claim.wait_lost(_LONG_SECONDS)
+            if (lost := await claim.wait_lost(_LONG_SECONDS)) is not None:
+                raise lost
         output = claim.result.output.strip().splitlines()
         said = f": {output[-1]}" if output else ""
         self._become(InstanceState.ENDED, f"buildbot-worker ended with exit code {claim.result.exit_code}{said}")

@@ -1,8 +1,7 @@
 """One claim for one build, in virtual time: how long it is asked for, and what ends it."""
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
@@ -23,19 +22,18 @@ def ended(code: int, output: str) -> SimpleNamespace:
     return SimpleNamespace(exit_code=code, output=output)
 
 
-@dataclass
 class FakeMooring:
-    """Fails as it is told to, then gives a claim, which ends as `end` says."""
+    """Fails as it is told to, then gives a claim, which ends as `end` says. It is its own claim."""
 
-    failures: list[Exception] = field(default_factory=list)
-    end: Callable[["FakeMooring"], Any] = lambda self: None
-    keys: list[str] = field(default_factory=list)
-    given_back: bool = False
-    result: SimpleNamespace | None = None
-    id: str = "c-1"
-    worker: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(name="builders-1"))
-    over: asyncio.Event = field(default_factory=asyncio.Event)
-    lost: LeaseLost | None = None
+    def __init__(self, failures: Iterable[Exception] = (), end: Callable[["FakeMooring"], None] | None = None) -> None:
+        self._failures = list(failures)
+        self._end = end
+        self.keys: list[str] = []
+        self.given_back = False
+        self.result: SimpleNamespace | None = None
+        self.id, self.worker = "c-1", SimpleNamespace(name="builders-1")
+        self._over = asyncio.Event()
+        self._lost: LeaseLost | None = None
 
     async def claims(self, pool: str, *, owner: str, limit: int) -> list[Any]:
         return []
@@ -45,25 +43,26 @@ class FakeMooring:
         return self
 
     async def __aenter__(self) -> "FakeMooring":
-        if self.failures:
-            raise self.failures.pop(0)
+        if self._failures:
+            raise self._failures.pop(0)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self.given_back = True
 
     async def wait_lost(self, seconds: float) -> LeaseLost | None:
-        self.end(self)
-        await self.over.wait()
-        return self.lost
+        if self._end is not None:
+            self._end(self)
+        await self._over.wait()
+        return self._lost
 
     def lose(self) -> None:
-        self.lost = LOST
-        self.over.set()
+        self._lost = LOST
+        self._over.set()
 
     def finish(self) -> None:
         self.result = ended(1, "log\nunauthorized login\n")
-        self.over.set()
+        self._over.set()
 
 
 def start(mooring: Any) -> tuple[Instance, list[InstanceState], "asyncio.Task[None]"]:

@@ -9,7 +9,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
@@ -54,20 +54,23 @@ class FakeRunner:
     online: bool = False
 
 
-@dataclass
+Delivery = Callable[[dict[str, str], bytes], object]
+
+
 class FakeGitHub:
     """`deliver` gets every webhook as (headers, body); it may send, keep, repeat or reorder them."""
 
-    jobs: dict[int, FakeJob] = field(default_factory=dict)
-    runners: dict[int, FakeRunner] = field(default_factory=dict)
-    requests: list[str] = field(default_factory=list)
-    remaining: int = 5000
-    tokens: int = 0
-    url: str = ""
-    deliver: Callable[[dict[str, str], bytes], None] = lambda headers, body: None
-    key: rsa.RSAPrivateKey = field(default_factory=lambda: rsa.generate_private_key(65537, 2048), repr=False)
-    _ids: Any = field(default_factory=lambda: count(1), repr=False)
-    _changed: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
+    def __init__(self) -> None:
+        self.jobs: dict[int, FakeJob] = {}
+        self.runners: dict[int, FakeRunner] = {}
+        self.requests: list[str] = []
+        self.remaining = 5000
+        self.tokens = 0
+        self.url = ""
+        self.deliver: Delivery = lambda headers, body: None
+        self.key = rsa.generate_private_key(65537, 2048)
+        self._ids = count(1)
+        self._changed = asyncio.Event()
 
     @property
     def pem(self) -> bytes:
@@ -264,7 +267,7 @@ class FakeGitHub:
         return web.json_response({})
 
 
-def post_to(url: str, tasks: set["asyncio.Task[None]"]) -> Callable[[dict[str, str], bytes], None]:
+def post_to(url: str, tasks: set["asyncio.Task[None]"]) -> Delivery:
     """Deliver webhooks to a receiver, once, as GitHub does: a delivery that fails is not repeated."""
 
     async def post(headers: dict[str, str], body: bytes) -> None:

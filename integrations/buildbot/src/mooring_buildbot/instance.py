@@ -53,9 +53,17 @@ class Instance:
         self._on_change = on_change
         self.state = InstanceState.WAITING
         self.message = "asking for a worker"
+        self._task: asyncio.Task[None] | None = None
+
+    async def stop(self) -> None:
+        """Give the worker, or the place in the queue, back. Called on the loop after `run`."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
 
     async def run(self) -> None:
         """Until the instance is lost, refused or ended. Cancelling gives the worker back."""
+        self._task = asyncio.current_task()
         backoff = Backoff(self._entropy, first_seconds=0.5, last_seconds=15.0)
         key = self._new_key()
         try:

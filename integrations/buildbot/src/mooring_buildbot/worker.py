@@ -9,7 +9,6 @@ from buildbot.interfaces import LatentWorkerCannotSubstantiate, LatentWorkerFail
 from buildbot.util.twisted import async_to_deferred
 from buildbot.worker.latent import AbstractLatentWorker
 from buildbot.worker.protocols.base import Connection
-from twisted.internet.defer import Deferred
 from twisted.python import log
 from twisted.python.failure import Failure
 
@@ -55,7 +54,6 @@ class MooringLatentWorker(AbstractLatentWorker):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._instance: Instance | None = None
-        self._running: Future[None] | None = None
         self._login: WorkerLogin | None = None
         self._cleaning: Future[None] | None = None
         super().__init__(*args, **kwargs)
@@ -91,19 +89,20 @@ class MooringLatentWorker(AbstractLatentWorker):
     async def start_instance(self, build: Any) -> bool:
         """Returns at once: while the claim waits, Buildbot can stop the build, and `check_instance` says why."""
         assert self.password is not None
-        await self._stop(self._running)
+        await self._stop(self._instance)
         self._login = WorkerLogin(self.name, self.password, self._find_endpoint(), Entropy().uuid())
         instance = Instance(
             self._claims.connect(), self._wish(self._login), SystemClock(), Entropy(), self._instance_changed
         )
-        self._instance, self._running = instance, LOOP.start(instance.run())
+        self._instance = instance
+        LOOP.start(instance.run())
         return True
 
     @async_to_deferred
     async def stop_instance(self, fast: bool = False) -> bool:
         """Give the worker back."""
-        running, self._instance, self._running, self._login = self._running, None, None, None
-        await self._stop(running)
+        instance, self._instance, self._login = self._instance, None, None
+        await self._stop(instance)
         return True
 
     def check_instance(self) -> tuple[bool, str]:
@@ -144,15 +143,10 @@ class MooringLatentWorker(AbstractLatentWorker):
         if not self.substantiated:
             self._substantiation_failed(Failure(error))
 
-    async def _stop(self, running: "Future[None] | None") -> None:
-        if running is None:
-            return
-        stopped: Deferred[None] = Deferred()
-        reactor = self.master.reactor
-        running.cancel()
-        running.add_done_callback(lambda _: reactor.callFromThread(stopped.callback, None))
-        stopped.addTimeout(STOP_SECONDS, reactor)
-        await stopped
+    async def _stop(self, instance: Instance | None) -> None:
+        if instance is not None:
+            reactor = self.master.reactor
+            await LOOP.defer(reactor, instance.stop()).addTimeout(STOP_SECONDS, reactor)
 
     async def _clean(self) -> None:
         """Once, when the master starts: what an earlier one left is released, as soon as Mooring answers."""

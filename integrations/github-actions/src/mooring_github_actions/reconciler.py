@@ -16,14 +16,13 @@ from mooring_github_actions.github import GitHub, GitHubError
 from mooring_github_actions.job import Job, JobStatus, choose_newer, read_job
 from mooring_github_actions.names import attempt_of, job_of, make_key, make_payload
 from mooring_github_actions.plan import Action, MakeClaim, ReadJob, ReleaseClaim, Snapshot, plan_claims
-from mooring_github_actions.pools import PoolRule
-from mooring_github_actions.runners import Runners, read_repository
+from mooring_github_actions.pools import PoolRule, choose_pool
+from mooring_github_actions.runners import read_repository, read_runner
 
 log = structlog.get_logger()
 
 MOST_CLAIMS = 1000
 REMEMBERED = timedelta(hours=1)  # completed jobs; a late delivery about an older one is read again from GitHub
-MOST_ATTEMPTS_OF_CLAIM = 10  # workers that one claim was bound to
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +40,9 @@ class ClaimPolicy:
 class Reconciler:
     """One per installation. `report` takes news; `run` acts on them."""
 
-    def __init__(
-        self, mooring: AsyncMooring, github: GitHub, runners: Runners, policy: ClaimPolicy, clock: Clock
-    ) -> None:
+    def __init__(self, mooring: AsyncMooring, github: GitHub, policy: ClaimPolicy, clock: Clock) -> None:
         self._mooring = mooring
         self._github = github
-        self._runners = runners
         self._policy = policy
         self._clock = clock
         self._jobs: dict[int, Job] = {}
@@ -56,8 +52,13 @@ class Reconciler:
 
     def report(self, job: Job) -> None:
         """A webhook told of a job."""
-        self._jobs[job.id] = choose_newer(self._jobs.get(job.id), job)
+        self._note(job)
         self._news.set()
+
+    def _note(self, job: Job) -> None:
+        """Jobs whose labels no pool has are run by others."""
+        if job.id in self._jobs or choose_pool(job.labels, self._policy.rules) is not None:
+            self._jobs[job.id] = choose_newer(self._jobs.get(job.id), job)
 
     async def run(self) -> None:
         """Until cancelled. A failed round is repeated: nothing of it is needed by the next one."""
@@ -100,7 +101,7 @@ class Reconciler:
             async for repository, found in self._github.list_unfinished():
                 if (job := _read_listed(found, repository)) is not None:
                     seen.add(job.id)
-                    self._jobs[job.id] = choose_newer(self._jobs.get(job.id), job)
+                    self._note(job)
             for job in list(self._jobs.values()):
                 if job.status is not JobStatus.COMPLETED and job.id not in seen:
                     await self._read(job.id, job.repository)
@@ -153,7 +154,8 @@ class Reconciler:
         if claim.state == "claimed":
             return  # its runner is being registered; the next round sees it
         repository = read_repository(claim.payload)
-        if claim.worker is not None and not await self._runners.remove(repository, claim.id, MOST_ATTEMPTS_OF_CLAIM):
+        runner = read_runner(claim.payload) if claim.worker is not None else None
+        if runner is not None and not await self._github.remove_runner(repository, runner):
             log.info("the runner of a claim runs a job, so it stays", claim=claim.id)
             return
         await self._mooring.release(claim.id, claim.epoch, reason=action.reason)

@@ -73,3 +73,10 @@ def read_repository(payload: object) -> str:
     if not isinstance(repository, str) or repository.count("/") != 1:
         raise InvalidInput(f"payload.{FIELD}.repository", repository, "owner/name; claims are made by the receiver")
     return repository
+
+
+def read_runner(payload: object) -> int | None:
+    """The id of the runner that the mint registered for the claim's current worker; None if there is none."""
+    runner = payload.get("runner") if isinstance(payload, dict) else None
+    found = runner.get("id") if isinstance(runner, dict) else None
+    return found if isinstance(found, int) else None

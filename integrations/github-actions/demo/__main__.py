@@ -21,7 +21,7 @@ from aiohttp import web
 
 from integrations.stage import Stage, polling_pool
 
-from .fake_github import APP, INSTALLATION, SECRET, FakeGitHub, FakeJob, post_to
+from .fake_github import APP, INSTALLATION, SECRET, FakeGitHub, FakeJob, post_to  # type: ignore[import-not-found]
 
 POOL = "ci/github"
 WARM, MOST = 2, 4

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from .samples import load, make_sample
+from .samples import load, make_sample  # type: ignore[import-not-found]
 
 REPOSITORY = "acme/app"
 APP, INSTALLATION = "12345", 678

@@ -8,8 +8,8 @@ import pytest
 
 from packages.mooring.tests.acceptance.world import Up, running_up
 
-from ..demo.__main__ import Demo, running_demo
-from .contract import held_to_contract
+from ..demo.__main__ import Demo, running_demo  # type: ignore[import-not-found]
+from .contract import held_to_contract  # type: ignore[import-not-found]
 
 
 @pytest.fixture(scope="module")

@@ -15,9 +15,9 @@ from mooring_github_actions.job import JobStatus, read_delivery, read_job
 from mooring_github_actions.pools import parse_rules
 from mooring_github_actions.runners import Runners
 
-from ..demo.fake_github import APP, INSTALLATION, REPOSITORY, FakeGitHub
-from ..demo.samples import load
-from .contract import Contract, find_faults, held_to_contract
+from ..demo.fake_github import APP, INSTALLATION, REPOSITORY, FakeGitHub  # type: ignore[import-not-found]
+from ..demo.samples import load  # type: ignore[import-not-found]
+from .contract import Contract, find_faults, held_to_contract  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.realtime
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ..demo.__main__ import Demo, drain_under
+from ..demo.__main__ import Demo, drain_under  # type: ignore[import-not-found]
 
 pytestmark = [pytest.mark.slow, pytest.mark.realtime]
 

@@ -19,7 +19,7 @@ from mooring_github_actions.github import GitHubError
 from mooring_github_actions.job import Job
 from mooring_github_actions.receiver import MOST_BYTES, Receiver, Secrets
 
-from ..demo.fake_github import REPOSITORY, SECRET, FakeGitHub
+from ..demo.fake_github import REPOSITORY, SECRET, FakeGitHub  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.realtime
 

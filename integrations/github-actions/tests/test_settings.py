@@ -9,7 +9,7 @@ from mooring_github_actions.pools import choose_pool, parse_rules
 from mooring_github_actions.runner import read_command
 from mooring_github_actions.settings import read_settings
 
-from ..demo.fake_github import FakeGitHub
+from ..demo.fake_github import FakeGitHub  # type: ignore[import-not-found]
 
 PREFIX = "MOORING_GITHUB_"
 

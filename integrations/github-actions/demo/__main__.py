@@ -145,14 +145,19 @@ async def running_demo(folder: Path, state: Path, *middlewares: Any) -> AsyncIte
 
 async def drain_under(demo: Demo) -> str:
     """Drain the node under a running job; the job ends while the drain waits for it."""
-    job = demo.fake.push(seconds=5)
+    job = demo.fake.push(held=True)
     worker = await demo.until_running(job)
     node = await demo.stage.node_of(worker)
     print(f"draining {node} under job {job.id} on {worker}")
+    draining = asyncio.create_task(demo.stage.drain(node))
     try:
-        await demo.stage.drain(node)
+        while not draining.done() and not demo.stage.refused:
+            await asyncio.sleep(0.1)
+        job.held = False
+        await draining
         assert job.status == "completed", "the node was empty before the job was done"
     finally:
+        draining.cancel()
         await demo.stage.uncordon(node)
     return f"job {job.id}: {job.conclusion}, ran {job.runs} time(s); {len(demo.stage.refused)} evictions were refused"
 

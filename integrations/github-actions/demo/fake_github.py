@@ -41,6 +41,7 @@ class FakeJob:
     runner: str | None = None
     completed_at: str | None = None
     runs: int = 0
+    held: bool = False  # its steps do not end before it is let go
 
 
 @dataclass(slots=True)
@@ -78,9 +79,11 @@ class FakeGitHub:
         return self.key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
 
     # --- what people and runners do ----------------------------------------------------------------------------------
-    def push(self, labels: Sequence[str] = ("self-hosted", "linux"), seconds: float = 0.2) -> FakeJob:
+    def push(
+        self, labels: Sequence[str] = ("self-hosted", "linux"), seconds: float = 0.2, *, held: bool = False
+    ) -> FakeJob:
         """Somebody pushes, and a job is queued."""
-        job = FakeJob(next(self._ids), list(labels), seconds)
+        job = FakeJob(next(self._ids), list(labels), seconds, held=held)
         self.jobs[job.id] = job
         self._tell(job, "queued")
         return job
@@ -262,6 +265,8 @@ class FakeGitHub:
 
     async def _runner_finishes(self, request: web.Request) -> web.Response:
         runner = self.runners.get(int(request.match_info["id"]))
+        if runner is not None and self.jobs[runner.job or 0].held:
+            return web.json_response({"wait": True})
         if runner is not None:
             self.finish(runner)
         return web.json_response({})

@@ -45,7 +45,7 @@ async def test_jobs_run_once_though_webhooks_are_lost_repeated_and_late_and_the_
 
 
 async def test_a_cancelled_job_gives_its_worker_back_while_it_waits_and_when_its_runner_is_idle(demo: Demo) -> None:
-    running = [demo.fake.push(seconds=6) for _ in range(4)]
+    running = [demo.fake.push(held=True) for _ in range(4)]
     for job in running:
         await demo.until_running(job)
     waiting = demo.fake.push()
@@ -53,6 +53,8 @@ async def test_a_cancelled_job_gives_its_worker_back_while_it_waits_and_when_its
     await until(lambda: len(claims()) == 5, "the fifth job waits in the queue of the pool")
     demo.fake.cancel(waiting)
     await until(lambda: len(claims()) < 5, "its place in the queue is given back")
+    for job in running:
+        job.held = False
     await demo.until_done(running)
     assert {(job.conclusion, job.runs) for job in running} == {("success", 1)}
     assert waiting.runs == 0

@@ -31,7 +31,8 @@ def main() -> int:
         return 1
     print(f"Running job: {job['job']}", flush=True)
     time.sleep(job["seconds"])
-    call("finish")
+    while call("finish").get("wait"):
+        time.sleep(0.1)
     print("Job completed with result: Succeeded")
     return 0
 

@@ -51,7 +51,7 @@ class Reconciler:
         self._looked_at = -policy.look_seconds
 
     def report(self, job: Job) -> None:
-        """A webhook told of a job."""
+        """News of a job from a webhook."""
         self._note(job)
         self._news.set()
 

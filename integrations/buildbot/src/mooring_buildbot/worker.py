@@ -48,7 +48,7 @@ class MooringLatentWorker(AbstractLatentWorker):
     """A worker of Buildbot that exists while it builds.
 
     `claims` names the pool. `master` is the Twisted endpoint under which pods reach this master (default: its host
-    name and the port of `c["protocols"]["pb"]`). `installation` distinguishes Buildbots that share a pool and an account
+    name and the port of `c["protocols"]["pb"]`). `installation` separates Buildbots that share a pool and an account
     (default: `c["buildbotURL"]`). All other arguments are those of Buildbot's latent workers.
     """
 

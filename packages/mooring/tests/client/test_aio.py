@@ -221,7 +221,7 @@ def test_a_detached_claim_is_attached_again(dock, mooring, run):
 
 
 def test_both_twins_have_the_same_signatures():
-    for name in ("__init__", "claim", "attach", "run", "release"):
+    for name in ("__init__", "claim", "attach", "enqueue", "get_claim", "run", "release"):
         ours = [(p.name, p.kind, p.default) for p in inspect.signature(getattr(Mooring, name)).parameters.values()]
         theirs = [
             (p.name, p.kind, p.default) for p in inspect.signature(getattr(AsyncMooring, name)).parameters.values()

@@ -55,6 +55,7 @@ PROGRAMS_RUN_BY = {
     "packages/drydock/README.md": "packages/drydock/tests/test_readme.py",
 }
 OUTLINES = {
+    "integrations/buildbot/README.md",
     "docs/concepts/health.md",
     "docs/drydock/using.md",
     "docs/incidents/README.md",

@@ -13,7 +13,7 @@ from mooring.client.durations import Duration, parse_seconds
 from mooring.client.errors import LeaseLost
 from mooring.client.operations import Operations
 from mooring.client.records import ClaimView, PoolView, SessionResult, WorkerView
-from mooring.client.request import ClaimOptions, OnWait, RunOptions, make_request
+from mooring.client.request import ClaimOptions, EnqueueOptions, OnWait, RunOptions, make_request, require_key
 from mooring.client.safe_run import SafeOptions, SafePolicy, SafeRun
 
 T = TypeVar("T")
@@ -98,6 +98,24 @@ class AsyncMooring:
     def attach(self, claim_id: str) -> AsyncClaim:
         """As `Mooring.attach`, for `async with`."""
         return AsyncClaim(self._runtime, lambda: self._operations.attach(claim_id))
+
+    async def enqueue(
+        self,
+        pool: str,
+        *,
+        key: str,
+        owner: str = "",
+        ttl: Duration = "5m",
+        wait: Duration = "1h",
+        **options: Unpack[EnqueueOptions],
+    ) -> ClaimView:
+        """As `Mooring.enqueue`."""
+        request = make_request(pool, owner, ttl, wait, key=require_key(key), **options)
+        return await self._operations.enqueue(request)
+
+    async def get_claim(self, claim_id: str) -> ClaimView:
+        """As `Mooring.get_claim`."""
+        return await self._operations.get_claim(claim_id)
 
     async def run(
         self,

@@ -12,6 +12,7 @@ from mooring.client.records import (
     PoolView,
     SessionResult,
     WorkerView,
+    read_claim,
     read_claims,
     read_dispatch,
     read_pools,
@@ -22,6 +23,8 @@ from mooring.client.request import ClaimRequest, OnWait
 from mooring.client.retry import Retry
 from mooring.client.runtime import Runtime
 from mooring.model.errors import InvalidInput
+
+ENQUEUE_SECONDS = 2.0  # for an answer; a claim that waits has none until it runs
 
 
 class Operations:
@@ -60,6 +63,31 @@ class Operations:
             with contextlib.suppress(RemoteError):
                 await withdraw(self._runtime, claim)
             raise
+
+    async def enqueue(self, request: ClaimRequest) -> ClaimView:
+        """A claim that waits without us. The server answers when it runs, which we do not wait for."""
+        retry = Retry(self._runtime)
+        body = {**request.body(request.wait_seconds), "detached": True}
+        while True:
+            try:
+                return read_claim(
+                    await self._runtime.request("POST", request.path, body=body, timeout_seconds=ENQUEUE_SECONDS)
+                )
+            except Unavailable as error:
+                if (found := await self._find_queued(request)) is not None:
+                    return found
+                await retry.pause(error)
+
+    async def _find_queued(self, request: ClaimRequest) -> ClaimView | None:
+        """None also when that cannot be read: then the request is repeated, with the same outcome."""
+        with contextlib.suppress(Unavailable):
+            answer = await self._runtime.request("GET", "/v1/claims", request.query)
+            return next((claim for claim in read_claims(answer) if claim.key == request.key), None)
+        return None
+
+    async def get_claim(self, claim_id: str) -> ClaimView:
+        """A claim as it is now."""
+        return await get_claim(self._runtime, claim_id)
 
     async def release(self, claim_id: str, epoch: int | None, reason: str = "") -> None:
         """Release a claim, without a handle on it."""

@@ -31,6 +31,14 @@ class RunOptions(TypedDict, total=False):
     on_wait: OnWait | None
 
 
+class EnqueueOptions(TypedDict, total=False):
+    """Less common arguments of `enqueue`."""
+
+    priority: int
+    retryable: bool
+    payload: Mapping[str, Any] | None
+
+
 @dataclass(frozen=True, slots=True)
 class ClaimRequest:
     """What the caller asks for."""
@@ -86,6 +94,13 @@ def require_text(field: str, value: object) -> str:
     if not isinstance(value, str):
         raise InvalidInput(field, value, "text")
     return value
+
+
+def require_key(key: object) -> str:
+    """The key; a claim that nobody waits for can only be found by it."""
+    if not require_text("key", key):
+        raise InvalidInput("key", key, "text that is not empty")
+    return str(key)
 
 
 def make_request(pool: str, owner: str, ttl: Duration, wait: Duration, **options: Any) -> ClaimRequest:

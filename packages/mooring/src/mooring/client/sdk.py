@@ -11,7 +11,7 @@ from mooring.client.durations import Duration, parse_seconds
 from mooring.client.errors import LeaseLost
 from mooring.client.operations import Operations
 from mooring.client.records import ClaimView, PoolView, SessionResult, WorkerView
-from mooring.client.request import ClaimOptions, OnWait, RunOptions, make_request
+from mooring.client.request import ClaimOptions, EnqueueOptions, OnWait, RunOptions, make_request, require_key
 from mooring.client.safe_run import SafeOptions, SafePolicy, SafeRun
 
 T = TypeVar("T")
@@ -79,6 +79,28 @@ class Mooring:
     def attach(self, claim_id: str) -> Claim:
         """A claim that was detached, here or elsewhere: renewed and released as if it was created here."""
         return Claim(self._runtime, lambda: self._operations.attach(claim_id))
+
+    def enqueue(
+        self,
+        pool: str,
+        *,
+        key: str,
+        owner: str = "",
+        ttl: Duration = "5m",
+        wait: Duration = "1h",
+        **options: Unpack[EnqueueOptions],
+    ) -> ClaimView:
+        """Put a claim into the queue of a pool whose workers poll, and return: nobody has to wait for it.
+
+        A call with the same `key` finds the same claim, with its worker, or how it ended; one whose `wait` was over is
+        queued again. Options: `priority` (default 0), `retryable` (default False), `payload`.
+        """
+        request = make_request(pool, owner, ttl, wait, key=require_key(key), **options)
+        return complete(self._operations.enqueue(request))
+
+    def get_claim(self, claim_id: str) -> ClaimView:
+        """A claim as it is now; epoch and payload only if the caller holds it."""
+        return complete(self._operations.get_claim(claim_id))
 
     def run(
         self,

@@ -85,6 +85,8 @@ def _become_server(order: dict[str, Any], output: int) -> NoReturn:
         os.environ.update(order["env"])
         if order["folder"]:
             os.chdir(order["folder"])
+        if home := os.environ.get("JUPYTERHUB_ROOT_DIR"):  # a user's first start on a shared volume
+            os.makedirs(home, exist_ok=True)
         sys.argv = order["argv"]
         importlib.import_module("jupyterhub.singleuser").main()
         code = 0

@@ -31,6 +31,7 @@ GROUPS = (
     Group("drydock/tests/nodes/test_real", "real nodes"),
     Group("mooring/tests/nodes/", "real nodes"),
     Group("mooring/tests/chart/test_life_cycle", _BY_FILE),
+    Group("integrations/jupyterhub/tests/", _BY_FILE),
     Group("mooring/tests/soak/", _BY_FUNCTION),
     Group("mooring/tests/examples/", _BY_FILE),
     Group("mooring/tests/acceptance/test_traffic", _BY_FILE),

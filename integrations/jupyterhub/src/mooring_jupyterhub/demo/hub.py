@@ -2,13 +2,14 @@
 
 import json
 import os
-import secrets
 import shutil
 import socket
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from hawser.clock import Entropy
 
 CONFIG = Path(__file__).with_name("jupyterhub_config.py")
 PROXY = "configurable-http-proxy"
@@ -47,7 +48,7 @@ class DemoHub:
         if not (self.folder / "token").exists():
             descriptor = os.open(self.folder / "token", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with open(descriptor, "w") as file:
-                file.write(secrets.token_hex(32))
+                file.write(Entropy().uuid())
         if not (self.folder / "ports.json").exists():
             (self.folder / "ports.json").write_text(json.dumps([port or free_port(), free_port(), free_port()]))
 

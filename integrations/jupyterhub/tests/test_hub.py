@@ -113,7 +113,7 @@ def test_a_server_that_cannot_start_says_so_at_once_and_leaves_nothing(harbour):
     homes.mkdir(exist_ok=True)
     (homes / "noether").write_text("a file where the home folder should be")
 
-    with pytest.raises(RuntimeError, match="did not start"):
+    with pytest.raises(RuntimeError, match="Your server ended while it started, with exit code 1"):
         harbour.play(lambda client: client.start_server("noether"))
     harbour.until_released("noether")
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import io
 import json
 import os
 import signal
@@ -199,7 +200,7 @@ class NotebookRun:
     async def _read(self, descriptor: int, environment: Mapping[str, str]) -> None:
         secrets = {environment[name].encode() for name in _TOKENS if environment.get(name)}
         reader = asyncio.StreamReader()
-        with open(descriptor, "rb", buffering=0) as pipe:
+        with io.FileIO(descriptor) as pipe:
             await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
             while line := await _read_line(reader):
                 for secret in secrets:

@@ -60,7 +60,7 @@ def _wait(channel: socket.socket, pid: int) -> int | None:
     """Wait for the end of the server; None if the agent ended first, and the server was killed."""
     descriptor = os.pidfd_open(pid)
     try:
-        ready, _, _ = select.select([descriptor, channel], [], [])
+        ready, _, _ = select.select([descriptor, channel.fileno()], [], [])
         abandoned = descriptor not in ready
         if abandoned:
             os.killpg(pid, signal.SIGKILL)

@@ -100,7 +100,9 @@ class MooringSpawner(Spawner):  # type: ignore[misc]  # JupyterHub has no types
     async def start(self) -> tuple[str, int]:
         """Claim a worker and hand the server's environment over with the claim; returns where the server listens."""
         if self.internal_ssl:
-            raise StartFailed("MooringSpawner does not support internal_ssl: its workers exist before the certificates.")
+            raise StartFailed(
+                "MooringSpawner does not support internal_ssl: its workers exist before the certificates."
+            )
         self._ended = None
         try:
             await self._release_leftovers()

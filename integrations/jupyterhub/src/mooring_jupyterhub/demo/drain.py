@@ -1,4 +1,4 @@
-"""Drain the node under a user's running cell: `python -m mooring_jupyterhub.demo.drain [--state .state] [--seconds 20]`.
+"""Drain the node under a running cell: `python -m mooring_jupyterhub.demo.drain [--state .state] [--seconds 20]`.
 
 The cell ends as if nothing had happened, variables are kept, and the drain completes when the server is stopped.
 """

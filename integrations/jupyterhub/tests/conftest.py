@@ -70,7 +70,7 @@ class Harbour:
         browser.open(f"{self.hub.url}/hub/login").read()
         xsrf = next(cookie.value for cookie in cookies.cookiejar if cookie.name == "_xsrf")
         form = f"username={user}&password=any&_xsrf={xsrf}".encode()
-        browser.open(f"{self.hub.url}/hub/login", form).read()
+        browser.open(f"{self.hub.url}/hub/login?next=%2Fhub%2Fhome", form).read()  # not to the start of a server
         return browser.open(self.hub.url + path).read().decode()
 
 

@@ -200,8 +200,10 @@ class NotebookRun:
     async def _read(self, descriptor: int, environment: Mapping[str, str]) -> None:
         secrets = {environment[name].encode() for name in _TOKENS if environment.get(name)}
         reader = asyncio.StreamReader()
-        with io.FileIO(descriptor) as pipe:
-            await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), io.FileIO(descriptor)
+        )
+        try:
             while line := await _read_line(reader):
                 for secret in secrets:
                     line = line.replace(secret, b"***")
@@ -209,6 +211,8 @@ class NotebookRun:
                 sys.stdout.flush()
                 self._tail += line
                 del self._tail[:-KEPT_OUTPUT_BYTES]
+        finally:
+            transport.close()
 
     def _signal(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from mooring.client import AsyncMooring
-from mooring_jupyterhub.demo import drain
 from mooring_jupyterhub.demo.pool import KEY, NAMESPACE
 from mooring_jupyterhub.servers import key_prefix
 from packages.mooring.tests.acceptance.world import until
@@ -116,14 +115,6 @@ def test_a_server_that_cannot_start_says_so_at_once_and_leaves_nothing(harbour):
     with pytest.raises(RuntimeError, match="Your server ended while it started, with exit code 1"):
         harbour.play(lambda client: client.start_server("noether"))
     harbour.until_released("noether")
-
-
-def test_a_node_is_drained_under_a_running_cell_and_nothing_is_lost(harbour, capsys):
-    harbour.warm()
-    asyncio.run(drain.play(harbour.up.state, seconds=3.0, user="ada"))
-    assert "the cell printed 42" in capsys.readouterr().out
-    nodes = harbour.up.objects("nodes")
-    assert not [node for node in nodes if node["spec"].get("unschedulable")]
 
 
 def test_at_the_ceiling_the_drain_ends_the_server_and_its_user_reads_why(harbour):

@@ -1,4 +1,4 @@
-"""Drain the node under a running cell: `python -m mooring_jupyterhub.demo.drain [--state .state] [--seconds 20]`.
+"""Drain the node under a running cell: `python -m mooring_jupyterhub.demo.drain [--state .state] [--seconds 10]`.
 
 The cell ends as if nothing had happened, variables are kept, and the drain completes when the server is stopped.
 """
@@ -60,7 +60,7 @@ def main() -> None:
     """Play it once."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--state", type=Path, default=Path(".state"), help="the state folder of `mooring up`")
-    parser.add_argument("--seconds", type=float, default=20.0, help="how long the cell computes")
+    parser.add_argument("--seconds", type=float, default=10.0, help="how long the cell computes")
     given = parser.parse_args()
     asyncio.run(play(given.state.resolve(), given.seconds))
 

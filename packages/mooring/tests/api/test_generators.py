@@ -1,12 +1,14 @@
 """The OpenAPI document, as generators of clients need it."""
 
 import json
+import warnings
 from collections.abc import Iterator
 from typing import Any
 from unittest.mock import MagicMock
 
 import msgspec
 import pytest
+from litestar.exceptions import LitestarDeprecationWarning
 
 from mooring.api.openapi import describe_api
 from mooring.api.server import ApiParts, build_api
@@ -15,7 +17,10 @@ from mooring.model.claim import ClaimState
 
 @pytest.fixture(scope="module")
 def document() -> Any:
-    return msgspec.json.decode(msgspec.json.encode(describe_api(build_api(MagicMock(spec=ApiParts)))))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LitestarDeprecationWarning)
+        api = build_api(MagicMock(spec=ApiParts))
+    return msgspec.json.decode(msgspec.json.encode(describe_api(api)))
 
 
 def nodes(node: Any) -> Iterator[dict[str, Any]]:

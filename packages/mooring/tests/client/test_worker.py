@@ -335,11 +335,11 @@ def test_after_sigterm_a_released_session_ends_at_once_and_not_with_the_next_hea
 
     async def scenario(agent, running):
         claim = mooring.claim(pool, owner="acme", payload=payload, ttl="10m", wait="5s")  # a heartbeat every 15 s
-        with await asyncio.to_thread(claim.__enter__):
-            while not agent.executing:
-                await asyncio.sleep(0.02)
-            await asyncio.to_thread(mooring.release, claim.id, claim.epoch)
-            claim.detach()
+        await asyncio.to_thread(claim.__enter__)
+        while not agent.executing:
+            await asyncio.sleep(0.02)
+        await asyncio.to_thread(mooring.release, claim.id, claim.epoch)
+        claim.detach()
         found = await asyncio.to_thread(mooring.find, claim.id)
         assert (found.state, await asyncio.to_thread(mooring.result, found)) == ("released", None)
 

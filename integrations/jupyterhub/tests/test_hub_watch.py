@@ -6,7 +6,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-
 from hawser.clock import LoopClock, SystemClock
 from mooring_jupyterhub.hub_watch import SILENCE_SECONDS, Answer, HubWatch, classify_answer
 

@@ -17,7 +17,8 @@ pytestmark = pytest.mark.realtime
 SERVER = """
 import os, signal, sys, time
 def main():
-    print("argv", sys.argv, "listens at", os.environ.get("JUPYTERHUB_SERVICE_URL"), "with", os.environ.get("JUPYTERHUB_API_TOKEN"))
+    url, token = (os.environ.get(f"JUPYTERHUB_{name}") for name in ("SERVICE_URL", "API_TOKEN"))
+    print("argv", sys.argv, "listens at", url, "with", token)
     print("group", os.getpgrp() == os.getpid(), flush=True)
     if "--wait" in sys.argv:
         time.sleep(600)

@@ -23,7 +23,7 @@ func main() {
 	if len(os.Args) < 3 || !strings.Contains(os.Args[1], "/") {
 		fail("usage: claim NAMESPACE/POOL OWNER [SECONDS]")
 	}
-	seconds := 1.0
+	seconds := 0.0 // one heartbeat
 	if len(os.Args) > 3 {
 		var err error
 		if seconds, err = strconv.ParseFloat(os.Args[3], 64); err != nil {

@@ -43,6 +43,6 @@ def test_the_readme_generates_a_client_that_claims_heartbeats_and_releases(go, t
         claims = up.get("/v1/claims?owner=ada&limit=10")["items"]
     (claim,) = claims
     assert (claim["state"], claim["cause"]) == ("released", "released")
-    shape = re.sub(r"\d+", "N", re.sub(r"claim \S+ has", "claim ... has", done.stdout))
+    shape = re.sub(r"\d+", "N", re.sub(r"claim \S+ is under", "claim ... is under", done.stdout))
     (shown,) = blocks("text")
     assert shape == re.sub(r"\d+", "N", shown)

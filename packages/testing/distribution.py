@@ -32,6 +32,7 @@ GROUPS = (
     Group("mooring/tests/nodes/", "real nodes"),
     Group("integrations/blast/tests/test_nodes", "real nodes"),
     Group("mooring/tests/chart/test_life_cycle", _BY_FILE),
+    Group("integrations/jupyterhub/tests/", _BY_FILE),
     Group("mooring/tests/soak/", _BY_FUNCTION),
     Group("mooring/tests/examples/", _BY_FILE),
     Group("integrations/blast/tests/test_live_", "blast demo"),

@@ -1,6 +1,7 @@
 """Tables inside of pages that people write: settings, metrics, error codes, marks, invariants."""
 
 import importlib
+import json
 import pkgutil
 import re
 from dataclasses import fields
@@ -9,6 +10,8 @@ from pathlib import Path
 from prometheus_client.metrics import MetricWrapperBase
 
 import mooring
+from mooring.client.errors import ExplainedError, read_error
+from mooring.client.loss import is_final
 from mooring.engine.metrics import LeaderGauge
 from mooring.model.invariant import INVARIANTS
 from mooring.model.mark_catalogue import MARKS
@@ -71,6 +74,33 @@ def error_codes(runbook: Path) -> str:
     found = re.findall(r"^### (\w+)\n\n- \*\*Meaning:\*\* (.*?)\n- \*\*", runbook.read_text(), re.MULTILINE | re.DOTALL)
     rows = ((f"[`{code}`](../runbook/errors.md#{code})", _plain(meaning)) for code, meaning in sorted(found))
     return table(("code", "HTTP status and meaning"), rows)
+
+
+def client_errors(runbook: Path) -> str:
+    """What a client does about the codes of claims and requests, as the SDK does it."""
+    sections = re.split(r"^## ", runbook.read_text(), flags=re.MULTILINE)
+    told = "".join(text for text in sections if text.startswith(("Claims\n", "Requests\n")))
+    found = re.findall(r"^### (\w+)\n\n- \*\*Meaning:\*\* (\d{3})\. (.*?)\n- \*\*", told, re.MULTILINE | re.DOTALL)
+    return table(
+        ("code", "status", "meaning", "a client"),
+        (
+            (f"`{code}`", status, _plain(meaning), _reaction(int(status), code))
+            for code, status, meaning in sorted(found)
+        ),
+    )
+
+
+def _reaction(status: int, code: str) -> str:
+    error = read_error(status, json.dumps({"code": code, "message": "", "detail": {}}).encode())
+    if error.retryable:
+        return "repeats it, under the same key"
+    if isinstance(error, ExplainedError):
+        return "gives up, or repeats it later: the pool has no worker for it now"
+    if status == 410:
+        return "is a worker: it exits"
+    if is_final(error):
+        return "gives up; on a heartbeat or a release the claim is over, so it stops the work"
+    return "gives up: repeated at once, it has the same answer"
 
 
 def _plain(meaning: str) -> str:

@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 from packages.drydock.tests.requirements import absent, require_kubectl, require_kubernetes, require_nodes
@@ -10,11 +12,15 @@ __all__ = [
     "absent",
     "require_blast",
     "require_chromium",
+    "require_go",
     "require_helm",
+    "require_hub_proxy",
     "require_kubectl",
     "require_kubernetes",
     "require_nodes",
 ]
+
+_TOOLS = Path(__file__).parents[3] / "tools"
 
 
 def require_chromium() -> str:
@@ -37,3 +43,15 @@ def require_helm() -> str:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     built = sorted((cache / "drydock" / "helm").glob("v*/helm"))
     return str(built[-1]) if built else absent("helm", "no Helm (fix: make helm)")
+
+
+def require_hub_proxy() -> str:
+    """The path of JupyterHub's proxy; tools/hub-proxy installs it once, where npm is."""
+    done = subprocess.run([_TOOLS / "hub-proxy"], capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else absent("hub-proxy", f"{done.stderr.strip()[-300:]}")
+
+
+def require_go() -> str:
+    """The path of Go: the system's, or that of `make kubernetes`."""
+    found = shutil.which("go") or shutil.which("go", path=Path(sys.executable).parent)
+    return found or absent("go", "no Go (fix: install Go 1.24 or newer, or make kubernetes)")

@@ -327,3 +327,24 @@ def test_after_sigterm_the_process_finishes_its_session_takes_no_other_and_exits
 def test_payloads_without_a_valid_command_are_refused(payload):
     with pytest.raises(InvalidCommand):
         read_command(Session("c", 1, "acme", payload, 30), ["true"])
+
+
+def test_after_sigterm_a_released_session_ends_at_once_and_not_with_the_next_heartbeat(dock, mooring, token_file, run):
+    pool = poll_pool(dock, token_file, reuse="Always")
+    payload = {"command": ["sleep", "600"]}
+
+    async def scenario(agent, running):
+        claim = mooring.claim(pool, owner="acme", payload=payload, ttl="10m", wait="5s")  # a heartbeat every 15 s
+        await asyncio.to_thread(claim.__enter__)
+        while not agent.executing:
+            await asyncio.sleep(0.02)
+        await asyncio.to_thread(mooring.release, claim.id, claim.epoch)
+        claim.detach()
+        found = await asyncio.to_thread(mooring.find, claim.id)
+        assert (found.state, await asyncio.to_thread(mooring.result, found)) == ("released", None)
+
+    assert run(with_agent(options_of(dock.url, token_file), scenario)) == 0
+
+
+def test_a_claim_that_does_not_exist_is_not_found(mooring):
+    assert mooring.find("no-such-claim") is None

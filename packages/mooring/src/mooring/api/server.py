@@ -37,7 +37,7 @@ from mooring.api.invariants import pause_invariant, resume_invariant
 from mooring.api.ledger import arm_ledger, read_ledger
 from mooring.api.limited_queries import limited_queries
 from mooring.api.limits import Limits
-from mooring.api.openapi import describe_api
+from mooring.api.openapi import describe_api, name_operation
 from mooring.api.pages import Pages, constant
 from mooring.api.pool_orders import put_pool
 from mooring.api.retirement import retire_worker
@@ -204,6 +204,7 @@ def _openapi() -> OpenAPIConfig:
         title="Mooring",
         version=__version__,
         description="Worker fleets on Kubernetes, kept true to the cluster.",
+        operation_id_creator=name_operation,
         path="/schema",  # where the framework serves it; `/openapi.json` is below
         render_plugins=[JsonRenderPlugin()],
         components=Components(security_schemes={"bearer": SecurityScheme(type="http", scheme="bearer")}),

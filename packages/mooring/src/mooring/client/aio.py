@@ -174,6 +174,14 @@ class AsyncMooring:
         """Open claims, newest first; only those of a pool or an owner."""
         return await self._operations.claims(pool, owner, limit)
 
+    async def find(self, claim_id: str) -> ClaimView | None:
+        """As `Mooring.find`."""
+        return await self._operations.find(claim_id)
+
+    async def result(self, claim: ClaimView) -> SessionResult | None:
+        """As `Mooring.result`."""
+        return await self._operations.result(claim)
+
     def __repr__(self) -> str:
         return f"<AsyncMooring at {self._url}>"
 

@@ -107,6 +107,14 @@ class Operations:
         query = {"pool": pool, "owner": owner, "state": ",".join(OPEN_STATES), "limit": str(limit)}
         return read_claims(await self._runtime.request("GET", "/v1/claims", query))
 
+    async def find(self, claim_id: str) -> ClaimView | None:
+        """The claim, open or ended."""
+        return await find_claim(self._runtime, claim_id)
+
+    async def result(self, claim: ClaimView) -> SessionResult | None:
+        """The result of an ended claim."""
+        return await find_result(self._runtime, claim)
+
     async def _require_polling(self, request: ClaimRequest) -> None:
         """Workers of other pools never fetch the payload: the session would hold one until its timeout."""
         retry = Retry(self._runtime)

@@ -62,6 +62,7 @@ class ClaimView:
     ended_at: datetime | None
     key: str | None
     why: Why | None = None  # older servers send none
+    protected_until: datetime | None = None  # after this its node may be drained
 
     @property
     def open(self) -> bool:
@@ -156,7 +157,7 @@ def _worker(body: Any) -> WorkerView:
 
 def _claim(body: Any) -> ClaimView:
     worker = body.get("worker")
-    ended_at = body.get("endedAt")
+    ended_at, protected_until = body.get("endedAt"), body.get("protectedUntil")
     return ClaimView(
         id=body["id"],
         epoch=body["epoch"] or 0,  # null for a claim that others hold
@@ -173,6 +174,7 @@ def _claim(body: Any) -> ClaimView:
         ended_at=datetime.fromisoformat(ended_at) if ended_at else None,
         key=body.get("idempotencyKey"),
         why=read_why(body.get("why")),
+        protected_until=datetime.fromisoformat(protected_until) if protected_until else None,
     )
 
 

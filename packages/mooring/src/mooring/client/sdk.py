@@ -172,6 +172,14 @@ class Mooring:
         """Open claims, newest first; only those of a pool or an owner."""
         return complete(self._operations.claims(pool, owner, limit))
 
+    def find(self, claim_id: str) -> ClaimView | None:
+        """The claim as it is now, open or ended; None if there is no such claim, or the caller may not see it."""
+        return complete(self._operations.find(claim_id))
+
+    def result(self, claim: ClaimView) -> SessionResult | None:
+        """What the worker of an ended claim reported; None if it did not. Only workers that poll do."""
+        return complete(self._operations.result(claim))
+
     def __repr__(self) -> str:
         return f"<Mooring at {self._url}>"
 

@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 KEPT_OUTPUT_BYTES = 32 * 1024
 STOP_SECONDS = 10.0
@@ -33,6 +33,16 @@ class SessionEnd:
 
     exit_code: int
     output: str
+
+
+class SessionRun(Protocol):
+    """A session on this worker. Runs once."""
+
+    async def run(self) -> SessionEnd:
+        """Run to the end."""
+
+    async def stop(self) -> None:
+        """End it early; `run` returns then."""
 
 
 @dataclass(frozen=True, slots=True)

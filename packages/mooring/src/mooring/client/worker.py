@@ -11,7 +11,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from mooring.client.connection import Connection, Endpoint, check_endpoint
 from mooring.client.daemon_thread import start_daemon_thread
 from mooring.client.errors import RemoteError, Unavailable
 from mooring.client.health import answering_health
-from mooring.client.sessions import Session, SessionCommand, SessionEnd
+from mooring.client.sessions import Session, SessionCommand, SessionEnd, SessionRun
 from mooring.model import names
 from mooring.model.errors import Misconfigured, MooringError
 
@@ -56,6 +56,11 @@ class WorkerAgent:
         self._stopping = asyncio.Event()
         self.executing = False
 
+    @property
+    def url(self) -> str:
+        """Address of Mooring."""
+        return self._options.url
+
     def stop(self) -> None:
         """Take no more sessions."""
         self._stopping.set()
@@ -64,6 +69,10 @@ class WorkerAgent:
         """Body of the health check."""
         draining = self._stopping.is_set()
         return json.dumps({"executing": self.executing, "sessions": int(self.executing), "draining": draining})
+
+    def open_session(self, session: Session) -> SessionRun:
+        """How a session runs. An agent for other sessions than commands overrides it."""
+        return SessionCommand(session, self._options.command)
 
     async def run(self) -> int:
         """Serve sessions; returns the exit code of the process."""
@@ -104,15 +113,15 @@ class WorkerAgent:
         """Run one session; returns whether to poll again."""
         _say(f"session {session.claim} of {session.owner}, epoch {session.epoch}")
         self.executing = True
-        command = SessionCommand(session, self._options.command)
-        running = asyncio.create_task(command.run())
+        opened = self.open_session(session)
+        running = asyncio.create_task(opened.run())
         keeping = asyncio.create_task(self._keep_alive(session))
         try:
             await asyncio.wait({running, keeping}, return_when=asyncio.FIRST_COMPLETED)
             if running.done():
                 return await self._report(session, running.result())
-            _say(f"session {session.claim} is lost: {keeping.result()}; its command is stopped")
-            await command.stop()
+            _say(f"session {session.claim} is lost: {keeping.result()}; it is stopped")
+            await opened.stop()
             await running
             return True
         finally:
@@ -123,6 +132,7 @@ class WorkerAgent:
         """Send heartbeats until the session is lost; returns the reason."""
         body = {"claim": session.claim, "epoch": session.epoch}
         kept_at = self._clock.monotonic()
+        was_stopping = self._stopping.is_set()
         while True:
             sent_at = self._clock.monotonic()
             pause = min(LONGEST_BEAT_SECONDS, session.ttl_seconds / 3)
@@ -135,7 +145,11 @@ class WorkerAgent:
                 pause = min(1.0, session.ttl_seconds / 10)
                 if self._clock.monotonic() + pause - kept_at >= session.ttl_seconds:
                     return f"no heartbeat was accepted for {session.ttl_seconds} s"
-            await self._clock.sleep(pause)
+            if was_stopping:
+                await self._clock.sleep(pause)
+            else:  # SIGTERM often means that the claim has ended: the next heartbeat asks at once
+                await self._pause(pause)
+                was_stopping = self._stopping.is_set()
 
     async def _report(self, session: Session, ended: SessionEnd) -> bool:
         """Report until the server accepts or refuses it: without a result, the work was done for nothing."""
@@ -185,14 +199,13 @@ def _exit_code(error: RemoteError) -> int | None:
     return _REFUSED if 400 <= error.status < 500 and error.status not in (408, 429) else None
 
 
-async def run_agent(options: AgentOptions, address: str, port: int) -> int:
+async def run_agent(agent: WorkerAgent, address: str, port: int) -> int:
     """Run an agent with its health endpoint and signal handlers."""
-    agent = WorkerAgent(options, SystemClock(), Entropy())
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, agent.stop)
     async with answering_health(address, port, agent.describe):
-        _say(f"polls {options.url}, healthy at {address}:{port}")
+        _say(f"polls {agent.url}, healthy at {address}:{port}")
         return await agent.run()
 
 
@@ -220,12 +233,21 @@ def _say(message: str) -> None:
 
 def main() -> None:
     """Run the agent in this process."""
+
+    async def run(options: AgentOptions, address: str, port: int) -> int:
+        return await run_agent(WorkerAgent(options, SystemClock(), Entropy()), address, port)
+
+    run_process(run)
+
+
+def run_process(run: Callable[[AgentOptions, str, int], Coroutine[Any, Any, int]]) -> None:
+    """Read the options and run the coroutine with them; its result is the exit code of the process."""
     try:
         options, address, port = read_options(sys.argv[1:], os.environ.get)
     except MooringError as error:
         _say(str(error))
         sys.exit(_REFUSED)
-    sys.exit(asyncio.run(run_agent(options, address, port)))
+    sys.exit(asyncio.run(run(options, address, port)))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ class ClaimReading(msgspec.Struct, frozen=True, rename="camel"):
 
     id: str
     epoch: int | None
-    state: str
+    state: ClaimState
     namespace: str
     pool: str
     owner: str
@@ -89,7 +89,7 @@ def _read_claim(
     return ClaimReading(
         id=claim.id,
         epoch=claim.epoch if held else None,
-        state=claim.state.value,
+        state=claim.state,
         namespace=claim.namespace,
         pool=claim.pool,
         owner=claim.owner,

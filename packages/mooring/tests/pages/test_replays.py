@@ -45,7 +45,8 @@ def test_every_replay_is_offered_and_in_the_menu(browser: Browser, up: Up):
 
 def test_the_figures_are_those_of_the_command(player: Page, up: Up):
     printed = json.loads(run_command("replay", REPLAY, "-o", "json").out)[0]
-    rows = player.eval_on_selector_all("#figures tbody tr", "all => all.map(row => [...row.cells].map(c => c.textContent))")
+    read = "all => all.map(row => [...row.cells].map(cell => cell.textContent))"
+    rows = player.eval_on_selector_all("#figures tbody tr", read)
     shown = {name: (without, protected) for name, without, protected in rows}
     assert shown["outage"] == ("yes", "no")
     assert shown["shards warm"] == (str(printed["without"]["shardsWarm"]), str(printed["with"]["shardsWarm"]))
@@ -54,7 +55,8 @@ def test_the_figures_are_those_of_the_command(player: Page, up: Up):
 
 def test_the_keys_step_from_event_to_event_and_the_maps_follow(player: Page):
     def cells(half: str) -> Any:
-        return player.eval_on_selector_all(f"#half-{half} .scene use", "all => all.map(use => use.getAttribute('href'))")
+        read = "all => all.map(use => use.getAttribute('href'))"
+        return player.eval_on_selector_all(f"#half-{half} .scene use", read)
 
     player.focus("#after")
     times = [seconds(player)]
@@ -107,12 +109,12 @@ def test_without_motion_nothing_moves_until_it_is_asked_to_and_then_in_steps(pla
 
 @pytest.mark.parametrize("width", [390, 2560])
 def test_nothing_is_wider_than_the_window(browser: Browser, up: Up, width: int):
-    with open_page(browser, up.url, reduced_motion="reduce", viewport={"width": width, "height": 844}) as page:
+    with open_page(browser, up.url, reduced_motion="reduce") as page:
+        page.set_viewport_size({"width": width, "height": 844})
         open_player(page, up, "?t=100")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        for path in ("/replays",):
-            page.goto(up.url + path)
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.goto(f"{up.url}/replays")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -14,6 +14,7 @@ __all__ = [
     "require_kubectl",
     "require_kubernetes",
     "require_nodes",
+    "require_prometheus",
 ]
 
 
@@ -37,3 +38,10 @@ def require_helm() -> str:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     built = sorted((cache / "drydock" / "helm").glob("v*/helm"))
     return str(built[-1]) if built else absent("helm", "no Helm (fix: make helm)")
+
+
+def require_prometheus(program: str = "prometheus") -> str:
+    """The path of Prometheus, or of `promtool` beside it."""
+    if found := shutil.which(program):
+        return found
+    return absent("prometheus", f"no {program} (fix: install the package 'prometheus')")

@@ -86,7 +86,8 @@ class Recorder(Chronicle):
     def half(self, figures: Figures) -> HalfRecording:
         """The recording, when the half has ended."""
         events = [(round(seconds, _DIGITS), text) for seconds, text in self.events]
-        return HalfRecording(round(self._seconds, _DIGITS), figures.outage, events, self._frames)
+        seconds = max(self._seconds, *(when for when, _ in events), 0.0)
+        return HalfRecording(round(seconds, _DIGITS), figures.outage, events, self._frames)
 
     def _number(self, uid: str) -> str:
         return self._numbers.setdefault(uid, str(len(self._numbers)))

@@ -4,7 +4,6 @@ import msgspec
 
 from mooring.queries.fleet import FleetQueries
 
-
 _FLOOR = "warm-floor"
 
 

@@ -44,6 +44,7 @@ BENCHMARKS = (
     Benchmark("warmups", ("--datasets", "50")),
     Benchmark("health", ("--seconds", "5")),
     Benchmark("doctor", ("1000",)),
+    Benchmark("fleet_page", ("--seconds", "5")),
     Benchmark("submissions", ("20", "100")),
     Benchmark("sandbox", ("--small",)),
     Benchmark("ledger", ("--seconds", "60")),

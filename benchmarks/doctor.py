@@ -59,12 +59,17 @@ async def furnish(client: KubeClient, count: int) -> None:
     await client.create(PODS, {"metadata": {"name": "lost"}, "spec": lost}, NAMESPACE)
 
 
+def open_cluster(clock: SystemClock, entropy: Entropy) -> tuple[ApiServer, KubeClient]:
+    """An embedded API server without nodes and controllers, and a client of its administrator."""
+    api = ApiServer(clock, entropy, tokens={"token": ADMIN})
+    credentials = Credentials(FixedCredential(Credential(bearer("token"))), clock)
+    return api, KubeClient(AuthenticatedTransport(api, credentials))
+
+
 async def measure(count: int) -> list[Bar]:
     """The bars of both."""
     clock, entropy = SystemClock(), Entropy(1)
-    api = ApiServer(clock, entropy, tokens={"token": ADMIN})
-    credentials = Credentials(FixedCredential(Credential(bearer("token"))), clock)
-    client = KubeClient(AuthenticatedTransport(api, credentials))
+    api, client = open_cluster(clock, entropy)
     await install_crds(client, clock)
     await furnish(client, count)
     ledger = MemoryLedger(MemoryStore(), clock=clock, entropy=entropy)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from mooring.incidents.drift_roll import DriftRoll
 from mooring.incidents.replay import run_half
+from mooring.incidents.stage import Nobody
 
 SECONDS = 12.0  # the length of the picture
 _HOLD = 0.15  # the part of it in which the end stands still
@@ -13,13 +14,10 @@ _WORKING, _DIED, _FINISHED = "#1144A8", "#C93A12", "#8C9399"
 
 
 @dataclass
-class Film:
+class Film(Nobody):
     """An audience that keeps the gauges of a half."""
 
     frames: list[tuple[float, int, int]] = field(default_factory=list)  # seconds, sessions at work, sessions died
-
-    def report(self, seconds: float, text: str) -> None:
-        return None
 
     def show(self, seconds: float, gauges: Mapping[str, object]) -> None:
         working, died = gauges.get("sessions at work"), gauges.get("sessions died")

@@ -18,6 +18,7 @@ __all__ = [
     "require_kubectl",
     "require_kubernetes",
     "require_nodes",
+    "require_prometheus",
 ]
 
 _TOOLS = Path(__file__).parents[3] / "tools"
@@ -55,3 +56,10 @@ def require_go() -> str:
     """The path of Go: the system's, or that of `make kubernetes`."""
     found = shutil.which("go") or shutil.which("go", path=Path(sys.executable).parent)
     return found or absent("go", "no Go (fix: install Go 1.24 or newer, or make kubernetes)")
+
+
+def require_prometheus(program: str = "prometheus") -> str:
+    """The path of Prometheus, or of `promtool` beside it."""
+    if found := shutil.which(program):
+        return found
+    return absent("prometheus", f"no {program} (fix: install the package 'prometheus')")

@@ -53,6 +53,25 @@ def test_equal_reasons_of_workers_are_printed_once(capsys):
     assert "  2 workers starting: crashes: no config\n" in capsys.readouterr().out
 
 
+def test_a_broken_pool_has_its_cause_once_and_where_the_log_is(monkeypatch: pytest.MonkeyPatch, capsys):
+    known = Connection.get
+    verdict = {"state": "broken", "label": "broken", "cause": "2 of 2 workers crash", "worker": "runners/linux-1"}
+
+    def get(connection: Connection, path: str, query: Any = None) -> Any:
+        found = known(connection, path, query)
+        if path == "/v1/pools":
+            return {"items": [{**found["items"][0], "verdict": verdict}]}
+        if path == "/v1/workers":
+            return {"items": [{**row, "reason": f"crashes pod={row['name']}_runners(1)"} for row in found["items"]]}
+        return found
+
+    monkeypatch.setattr(Connection, "get", get)
+    run_explain(ExplainCommand("pool/linux", ""), HERE, Format.TABLE)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("  broken: 2 of 2 workers crash (for ")
+    assert "  2 workers starting: crashes" in lines and "  log: mooring logs runners/linux-1" in lines
+
+
 def test_as_data_it_is_a_report(capsys):
     run_explain(ExplainCommand("claim/abcd", ""), HERE, Format.JSON)
     found = json.loads(capsys.readouterr().out)

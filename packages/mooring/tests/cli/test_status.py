@@ -58,6 +58,17 @@ def test_pools_that_are_not_ready_come_first_and_are_a_problem():
     assert found["next"] == "mooring explain pool/runners/b"
 
 
+def test_a_broken_pool_is_worse_than_a_warning_and_than_one_that_fills():
+    filling, broken = pool("a", ready="False", why="2 of 4 idle"), pool("b", ready="False", why="a long story")
+    pools = [filling, {**broken, "verdict": {"state": "broken", "cause": "2 of 2 workers crash"}}]
+    found = compute_status([check("api", "warn")], pools, NO_QUEUE, NOW)
+    assert [row["name"] for row in found["pools"]] == ["b", "a"]
+    assert (found["problem"]["id"], found["problem"]["message"]) == ("pool/runners/b", "2 of 2 workers crash")
+    assert found["next"] == "mooring explain pool/runners/b"
+    failed = compute_status([check("ledger", "fail")], pools, NO_QUEUE, NOW)
+    assert failed["problem"]["id"] == "ledger"
+
+
 def test_the_queue_has_its_length_and_the_longest_wait():
     items = [{"createdAt": "2026-03-01T11:59:30Z"}, {"createdAt": "2026-03-01T11:58:00Z"}]
     found = compute_status([], [], {"items": items, "total": 2}, NOW)

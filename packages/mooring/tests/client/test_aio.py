@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from mooring.client import AsyncMooring, Mooring
+from mooring.client import AsyncClaim, AsyncMooring, Claim, Mooring
 from mooring.client.errors import ClaimTimeout, LeaseLost, LossCause, RemoteError
 from mooring.controllers.claims.handover import CARRIED_SECONDS
 from mooring.model.claim import ClaimState, EndCause
@@ -220,10 +220,14 @@ def test_a_detached_claim_is_attached_again(dock, mooring, run):
     assert dock.claim(run(main())).state is ClaimState.RELEASED
 
 
-def test_both_twins_have_the_same_signatures():
-    for name in ("__init__", "claim", "attach", "enqueue", "get_claim", "run", "release"):
-        ours = [(p.name, p.kind, p.default) for p in inspect.signature(getattr(Mooring, name)).parameters.values()]
-        theirs = [
-            (p.name, p.kind, p.default) for p in inspect.signature(getattr(AsyncMooring, name)).parameters.values()
-        ]
-        assert ours == theirs, name
+@pytest.mark.parametrize(("ours", "theirs"), [(Mooring, AsyncMooring), (Claim, AsyncClaim)])
+def test_both_twins_have_the_same_signatures(ours, theirs):
+    def signatures(kind):
+        public = {name: method for name, method in inspect.getmembers(kind, inspect.isfunction) if name[0] != "_"}
+        found = {"__init__": kind.__init__, **public}
+        return {
+            name: [(p.name, p.kind, p.default) for p in inspect.signature(method).parameters.values()]
+            for name, method in found.items()
+        }
+
+    assert signatures(ours) == signatures(theirs)

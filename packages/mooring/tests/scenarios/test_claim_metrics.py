@@ -13,7 +13,7 @@ from mooring.controllers.claims.desk import ClaimDesk
 from mooring.incidents.fakes import Mint
 from mooring.kinds.resources import WORKERPOOLS
 from mooring.ledger.faults import Fault, LedgerCall
-from mooring.model.claim import Claim, ClaimState
+from mooring.model.claim import Claim, ClaimState, EndCause
 from mooring.model.claim_request import ClaimRequest
 from mooring.model.pool import Pool
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour
@@ -33,13 +33,36 @@ def scrape(pool: str) -> Samples:
 
 
 def counted(samples: Samples, name: str) -> dict[str, float]:
-    return {label: value for (found, label), value in samples.items() if found == name}
+    """The values of a metric by label; counters, which begin with zero, without their zeros."""
+    rises = name.endswith(("_total", "_count"))
+    return {label: value for (found, label), value in samples.items() if found == name and (value or not rises)}
 
 
 async def open_pool(world: Harbour, name: str, warm: int = 1, **spec: object) -> str:
     await world.pool(name, warm=warm, max=warm, reuse="Always", **spec)
     await world.until_idle(warm, name=name)
     return f"{NAMESPACE}/{name}"
+
+
+async def test_counters_are_exported_before_their_first_event(world):
+    """`increase` of Prometheus does not see a rise from nothing to one."""
+    world.start()
+    await open_pool(world, "metered-new")
+    await world.clock.sleep(10)
+    found = scrape("metered-new")
+    assert {label for name, label in found if name == "mooring_claims_ended_total"} == {
+        cause.value for cause in EndCause
+    }
+    assert {label for name, label in found if name == "mooring_claims_requeued_total"} == {
+        cause.value for cause in EndCause if cause.state is ClaimState.LOST
+    }
+    assert (
+        found["mooring_worker_create_failures_total", ""] == found["mooring_workers_retired_total", "warm-floor"] == 0
+    )
+    text = generate_latest().decode()
+    assert 'mooring_marks_refused_total{reason="foreign-pod"}' in text
+    assert 'mooring_reconcile_errors_total{kind="bug",reconciler="pools"}' in text
+    assert 'mooring_reconcile_errors_total{kind="bug",reconciler="claim-queues"}' in text
 
 
 async def test_a_claim_is_observed_once_though_two_replicas_serve(world):

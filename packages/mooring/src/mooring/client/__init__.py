@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Untrusted,
         WaitRevoked,
     )
+    from mooring.client.pod_commands import CommandResult
     from mooring.client.records import ClaimedWorker, ClaimView, PoolView, SessionResult, Waiting, WorkerView
     from mooring.client.sdk import Claim, Mooring
     from mooring.model.errors import InvalidInput
@@ -33,6 +34,7 @@ __all__ = [
     "ClaimTimeout",
     "ClaimView",
     "ClaimedWorker",
+    "CommandResult",
     "InvalidInput",
     "LeaseLost",
     "LimitReached",
@@ -58,6 +60,7 @@ _MODULES = {
     "Mooring": "mooring.client.sdk",
     "AsyncClaim": "mooring.client.aio",
     "AsyncMooring": "mooring.client.aio",
+    "CommandResult": "mooring.client.pod_commands",
     "InvalidInput": "mooring.model.errors",
     "Why": "mooring.model.why",
     **dict.fromkeys(_RECORDS, "mooring.client.records"),

@@ -1,7 +1,7 @@
 """The SDK for event loops, with the signatures of `mooring.client.sdk`. A lost claim cancels its block."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
@@ -12,6 +12,7 @@ from mooring.client.connection import CaFile, Endpoint, StateFolder, find_endpoi
 from mooring.client.durations import Duration, parse_seconds
 from mooring.client.errors import LeaseLost
 from mooring.client.operations import Operations
+from mooring.client.pod_commands import ClusterFlags, CommandResult, PodCommands
 from mooring.client.records import ClaimView, PoolView, SessionResult, WorkerView
 from mooring.client.request import ClaimOptions, EnqueueOptions, OnWait, RunOptions, make_request, require_key
 from mooring.client.safe_run import SafeOptions, SafePolicy, SafeRun
@@ -29,6 +30,14 @@ class AsyncClaim(HeldClaim):
     async def close(self) -> None:
         """Release the worker. Takes about five seconds at most; if it fails, the server ends the claim with its ttl."""
         await self._close()
+
+    async def exec(self, command: Sequence[str], *, input: str = "", **cluster: Unpack[ClusterFlags]) -> CommandResult:
+        """As `Claim.exec`."""
+        return await self._exec(command, input, cluster)
+
+    async def logs(self, *, lines: int = 100, previous: bool = False, **cluster: Unpack[ClusterFlags]) -> str:
+        """As `Claim.logs`."""
+        return await self._logs(lines, previous, cluster)
 
     async def __aenter__(self) -> Self:
         await self._open()
@@ -66,7 +75,7 @@ class AsyncMooring:
     `MOORING_CA`, else those of the system."""
 
     def __init__(self, url: str = "", token: str = "", *, state: StateFolder = None, ca: CaFile = None) -> None:
-        self._reach(find_endpoint(url, token, state, ca))
+        self._reach(find_endpoint(url, token, state, ca), state)
 
     @classmethod
     def at(cls, endpoint: Endpoint) -> Self:
@@ -75,10 +84,11 @@ class AsyncMooring:
         made._reach(endpoint)
         return made
 
-    def _reach(self, endpoint: Endpoint) -> None:
+    def _reach(self, endpoint: Endpoint, state: StateFolder = None) -> None:
         self._url = endpoint.url
         self._runtime = AsyncioRuntime(endpoint)
         self._operations = Operations(self._runtime)
+        self._pods = PodCommands(self._runtime, endpoint, state)
 
     def claim(
         self,
@@ -93,11 +103,11 @@ class AsyncMooring:
     ) -> AsyncClaim:
         """As `Mooring.claim`, for `async with`."""
         request = make_request(pool, owner, ttl, wait, key=key, **options)
-        return AsyncClaim(self._runtime, lambda: self._operations.acquire(request, on_wait))
+        return AsyncClaim(self._runtime, lambda: self._operations.acquire(request, on_wait), self._pods)
 
     def attach(self, claim_id: str) -> AsyncClaim:
         """As `Mooring.attach`, for `async with`."""
-        return AsyncClaim(self._runtime, lambda: self._operations.attach(claim_id))
+        return AsyncClaim(self._runtime, lambda: self._operations.attach(claim_id), self._pods)
 
     async def enqueue(
         self,

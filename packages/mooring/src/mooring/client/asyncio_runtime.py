@@ -2,11 +2,12 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from typing import Any, Generic, TypeVar
 
 from hawser.clock import Clock, Entropy, SystemClock
 from mooring.client.connection import Endpoint, read_answer
+from mooring.client.daemon_thread import start_daemon_thread
 from mooring.client.errors import read_error
 
 T = TypeVar("T")
@@ -78,6 +79,9 @@ class AsyncioRuntime:
         task.add_done_callback(self._tasks.discard)
         return TaskWork(task)
 
+    def in_thread(self, call: Callable[[], T], name: str) -> "TaskWork[T]":
+        return TaskWork(asyncio.wrap_future(start_daemon_thread(call, name)))
+
 
 class LoopEvent:
     """`asyncio.Event` that may also be set from a thread: `check()` is often called in one."""
@@ -105,9 +109,9 @@ class LoopEvent:
 
 
 class TaskWork(Generic[T]):
-    """A coroutine that a task runs."""
+    """A coroutine that a task runs, or a call in a thread."""
 
-    def __init__(self, task: "asyncio.Task[T]") -> None:
+    def __init__(self, task: "asyncio.Future[T]") -> None:
         self._task = task
 
     async def wait(self, seconds: float) -> bool:

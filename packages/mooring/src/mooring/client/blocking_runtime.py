@@ -1,7 +1,7 @@
 """The runtime of the blocking SDK: http.client and threads. Needs no event loop, and works inside a running one."""
 
 import threading
-from collections.abc import AsyncGenerator, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from concurrent.futures import Future, wait
 from typing import Any, Generic, TypeVar
 
@@ -61,6 +61,9 @@ class BlockingRuntime:
         except RuntimeError:  # the process may not have another thread
             work.close()
             raise
+
+    def in_thread(self, call: Callable[[], T], name: str) -> "ThreadWork[T]":
+        return ThreadWork(start_daemon_thread(call, name))
 
 
 class ThreadEvent:

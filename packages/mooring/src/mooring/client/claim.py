@@ -2,7 +2,7 @@
 
 import contextlib
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,9 @@ from typing import Any
 from hawser.backoff import Backoff
 from mooring.client.claims_api import CLOSE_SECONDS, find_claim, find_result, release, renew, watch
 from mooring.client.errors import LeaseLost, LossCause, RemoteError, Unavailable
+from mooring.client.kubectl import WorkerPod
 from mooring.client.loss import classify_loss, is_final
+from mooring.client.pod_commands import ClusterFlags, CommandResult, PodCommands
 from mooring.client.records import ClaimedWorker, ClaimView, SessionResult
 from mooring.client.renewal import RenewalSchedule
 from mooring.client.retry import Deadline, Retry
@@ -36,8 +38,9 @@ class Hold:
 class HeldClaim:
     """The one implementation behind `Claim` and `AsyncClaim`, which add how a block is entered and left."""
 
-    def __init__(self, runtime: Runtime, opening: Opening) -> None:
+    def __init__(self, runtime: Runtime, opening: Opening, pods: PodCommands) -> None:
         self._runtime = runtime
+        self._pods = pods
         self._opening = opening
         self._hold: Hold | None = None
         self._lost: LeaseLost | None = None
@@ -117,6 +120,19 @@ class HeldClaim:
         """Why the claim is lost, if that becomes known within this time."""
         await self._held.over.wait(seconds)
         return self.lost
+
+    async def _exec(self, command: Sequence[str], text: str, flags: ClusterFlags) -> CommandResult:
+        self.check()
+        return await self._pods.execute(self._pod, command, text, flags, self.check)
+
+    async def _logs(self, lines: int, previous: bool, flags: ClusterFlags) -> str:
+        self.check()
+        words = [f"--tail={lines}", *(["--previous"] if previous else [])]
+        return await self._pods.read_log(self._pod, words, flags, self.check)
+
+    @property
+    def _pod(self) -> WorkerPod:
+        return WorkerPod(self._held.claim.pool.partition("/")[0], self.worker.name, self.worker.uid)
 
     @property
     def _held(self) -> Hold:

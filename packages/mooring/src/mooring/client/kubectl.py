@@ -1,6 +1,6 @@
 """The pods of workers, by `kubectl` and with the kubeconfig of the caller: logs, and commands inside.
 
-Mooring grants no rights here: what the caller may not do in the cluster is refused there. docs/adr/0016 says why.
+Mooring grants no rights here: what the caller may not do in the cluster is refused there. docs/adr/0017 says why.
 """
 
 import os

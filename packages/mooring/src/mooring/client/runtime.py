@@ -4,7 +4,7 @@ Each operation is written once, as a coroutine over a `Runtime`. The asyncio run
 blocking runtime blocks the thread there instead, so the coroutine never suspends. docs/adr/0010 says why.
 """
 
-from collections.abc import AsyncGenerator, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from typing import Any, Protocol, TypeVar
 
 from hawser.clock import Clock, Entropy
@@ -70,3 +70,7 @@ class Runtime(Protocol):
     def make_event(self) -> Event: ...
 
     def start(self, work: Coroutine[Any, Any, T], name: str) -> BackgroundWork[T]: ...
+
+    def in_thread(self, call: Callable[[], T], name: str) -> BackgroundWork[T]:
+        """A call that blocks, in a thread of its own."""
+        ...

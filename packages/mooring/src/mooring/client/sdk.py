@@ -1,6 +1,6 @@
 """The blocking SDK: claim a worker as a context manager. A thread renews the claim; leaving the block releases it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
@@ -10,6 +10,7 @@ from mooring.client.connection import CaFile, Endpoint, StateFolder, find_endpoi
 from mooring.client.durations import Duration, parse_seconds
 from mooring.client.errors import LeaseLost
 from mooring.client.operations import Operations
+from mooring.client.pod_commands import ClusterFlags, CommandResult, PodCommands
 from mooring.client.records import ClaimView, PoolView, SessionResult, WorkerView
 from mooring.client.request import ClaimOptions, EnqueueOptions, OnWait, RunOptions, make_request, require_key
 from mooring.client.safe_run import SafeOptions, SafePolicy, SafeRun
@@ -23,6 +24,21 @@ class Claim(HeldClaim):
     def close(self) -> None:
         """Release the worker. Takes about five seconds at most; if it fails, the server ends the claim with its ttl."""
         complete(self._close())
+
+    def exec(self, command: Sequence[str], *, input: str = "", **cluster: Unpack[ClusterFlags]) -> CommandResult:
+        """Run a command in the worker's pod, with kubectl and the rights of the caller; `input` is its stdin.
+
+        When the claim is lost, kubectl is ended and `LeaseLost` is raised. A process that stays in the pod ends with
+        the pod. Options: `container`, `kubeconfig`, `context`.
+        """
+        return complete(self._exec(command, input, cluster))
+
+    def logs(self, *, lines: int = 100, previous: bool = False, **cluster: Unpack[ClusterFlags]) -> str:
+        """The last lines of the log of the worker's pod; `previous` is of the container before its last restart.
+
+        Options: `container`, `kubeconfig`, `context`.
+        """
+        return complete(self._logs(lines, previous, cluster))
 
     def __enter__(self) -> Self:
         complete(self._open())
@@ -41,7 +57,7 @@ class Mooring:
     `MOORING_CA`, else those of the system."""
 
     def __init__(self, url: str = "", token: str = "", *, state: StateFolder = None, ca: CaFile = None) -> None:
-        self._reach(find_endpoint(url, token, state, ca))
+        self._reach(find_endpoint(url, token, state, ca), state)
 
     @classmethod
     def at(cls, endpoint: Endpoint) -> Self:
@@ -50,10 +66,11 @@ class Mooring:
         made._reach(endpoint)
         return made
 
-    def _reach(self, endpoint: Endpoint) -> None:
+    def _reach(self, endpoint: Endpoint, state: StateFolder = None) -> None:
         self._url = endpoint.url
         self._runtime = BlockingRuntime(endpoint)
         self._operations = Operations(self._runtime)
+        self._pods = PodCommands(self._runtime, endpoint, state)
 
     def claim(
         self,
@@ -74,11 +91,11 @@ class Mooring:
         place 20 seconds after this process is gone), `payload`.
         """
         request = make_request(pool, owner, ttl, wait, key=key, **options)
-        return Claim(self._runtime, lambda: self._operations.acquire(request, on_wait))
+        return Claim(self._runtime, lambda: self._operations.acquire(request, on_wait), self._pods)
 
     def attach(self, claim_id: str) -> Claim:
         """A claim that was detached, here or elsewhere: renewed and released as if it was created here."""
-        return Claim(self._runtime, lambda: self._operations.attach(claim_id))
+        return Claim(self._runtime, lambda: self._operations.attach(claim_id), self._pods)
 
     def enqueue(
         self,

@@ -4,11 +4,12 @@ from typing import Any
 from urllib.parse import quote
 
 import msgspec
-from litestar import Response, get
+from litestar import Request, Response, get
 from litestar.types import ControllerRouterHandler
 
 from mooring.api.access.acts import SEE_EVERYTHING
-from mooring.dashboard.navigation import MENU
+from mooring.dashboard.navigation import Menu
+from mooring.dashboard.reader import menu_of
 from mooring.dashboard.responses import GivenReadings
 from mooring.ledger.records import ClaimFilter
 from mooring.model.claim import OPEN
@@ -29,10 +30,10 @@ class Found(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-async def find_everything(readings: Readings) -> list[Found]:
+async def find_everything(readings: Readings, menu: Menu) -> list[Found]:
     """All pages and objects that the reader may see."""
     fleet = readings.fleet
-    found = [Found("page", page.title, page.path) for page in MENU]
+    found = [Found("page", page.title, page.path) for page in menu]
     found += [_object("pool", "pools", one.namespace, one.name, one.verdict.label) for one in fleet.pools()]
     found += [
         _object("warmup", "warmups", one.namespace, one.name, one.status.phase) for one in readings.warmups.warmups()
@@ -86,9 +87,11 @@ def _place(name: str, word: str) -> int:
 
 
 @get("/find.json", access=SEE_EVERYTHING, include_in_schema=False)
-async def find(all_readings: GivenReadings, sight: Sight, q: str = "") -> Response[dict[str, Any]]:
+async def find(
+    all_readings: GivenReadings, sight: Sight, request: Request[Any, Any, Any], q: str = ""
+) -> Response[dict[str, Any]]:
     """What the palette shows for these words."""
-    chosen = choose(await find_everything(all_readings.within(sight)), q[:200])
+    chosen = choose(await find_everything(all_readings.within(sight), menu_of(request)), q[:200])
     return Response({"items": [msgspec.to_builtins(one) for one in chosen]}, headers={"Cache-Control": "no-store"})
 
 

@@ -14,7 +14,8 @@ class Page:
     live: bool = True
 
 
-MENU = (
+Menu = tuple[Page, ...]
+MENU: Menu = (
     Page("fleet", "Fleet", "/", "f"),
     Page("claims", "Claims", "/claims", "c"),
     Page("warmups", "Warmups", "/warmups", "w"),
@@ -26,4 +27,5 @@ MENU = (
     Page("doctor", "Doctor", "/doctor", "o", live=False),
     Page("docs", "API", "/docs", "d", live=False),
 )
+REPLAYS = Page("replays", "Replays", "/replays", "r", live=False)  # only where replays can be played
 LIVE = frozenset({page.id for page in MENU if page.live} | {"worker", "node", "pool", "claim"})

@@ -32,11 +32,13 @@ from mooring.dashboard.live import LiveViews
 from mooring.dashboard.live_access import LiveAccess, provide_live_access
 from mooring.dashboard.log_pages import LOG_PAGES
 from mooring.dashboard.login import LOGIN_PAGES
+from mooring.dashboard.navigation import MENU, REPLAYS
 from mooring.dashboard.object_pages import OBJECT_PAGES
 from mooring.dashboard.order_pages import ORDER_PAGES
 from mooring.dashboard.pool_actions import POOL_ACTIONS
 from mooring.dashboard.pool_pages import POOL_PAGES
 from mooring.dashboard.reader import prepare_pages, reader_of_request
+from mooring.dashboard.replay_pages import REPLAY_PAGES, Replays
 from mooring.dashboard.responses import GivenReadings, page_response, twin_response
 from mooring.dashboard.service_order_pages import SERVICE_ORDER_PAGES
 from mooring.dashboard.service_pages import SERVICE_PAGES
@@ -230,8 +232,8 @@ PAGES: list[ControllerRouterHandler] = [
 ]
 
 
-def build_pages(live: LiveViews) -> Pages:
-    """All pages, for the application to serve."""
+def build_pages(live: LiveViews, replays: Replays | None = None) -> Pages:
+    """All pages, for the application to serve; those of replays where there are recordings."""
     dependencies = {
         "live": constant(live),
         "all_readings": constant(live.readings),
@@ -241,4 +243,7 @@ def build_pages(live: LiveViews) -> Pages:
         "filters": Provide(filters_from_query, sync_to_thread=False),
         "selection": Provide(selection_from_query, sync_to_thread=False),
     }
-    return Pages(PAGES, dependencies, failure_page, prepare_pages(live.readings))
+    if replays is None:
+        return Pages(PAGES, dependencies, failure_page, prepare_pages(live.readings, MENU))
+    prepare = prepare_pages(live.readings, (*MENU, REPLAYS))
+    return Pages([*PAGES, *REPLAY_PAGES], {**dependencies, "replays": constant(replays)}, failure_page, prepare)

@@ -11,6 +11,7 @@ from mooring.api.access import acts
 from mooring.api.access.acts import Act
 from mooring.api.access.scope import Scopes
 from mooring.api.pages import Prepare
+from mooring.dashboard.navigation import MENU, Menu
 from mooring.ledger.records import AuditFilter
 from mooring.model.errors import Unavailable
 from mooring.model.identity import Identity
@@ -20,7 +21,8 @@ from mooring.queries.overview import Overview, read_overview
 from mooring.queries.readings import Readings
 from mooring.queries.sight import EVERYTHING, EVERYWHERE, Namespaces, Sight
 
-_READER, _OVERVIEW, _TOAST = "mooring_reader", "mooring_overview", "mooring_toast"  # keys of the state of a request
+# Keys of the state of a request.
+_READER, _OVERVIEW, _TOAST, _MENU = "mooring_reader", "mooring_overview", "mooring_toast", "mooring_menu"
 _HEADER = ("workerpools", "invariants")
 
 OFFERS: Mapping[str, Act] = {
@@ -94,10 +96,11 @@ async def find_reader(identity: Identity, scopes: Scopes, page: str, namespace: 
     return Reader(await scopes.of(identity, _HEADER), tuple(offers))
 
 
-def prepare_pages(readings: Readings) -> Prepare:
+def prepare_pages(readings: Readings, menu: Menu) -> Prepare:
     """Find the reader of each route that declares its `page`, and what the header shows to it."""
 
     async def prepare(request: Request[Any, Any, Any], scopes: Scopes) -> None:
+        request.scope["state"][_MENU] = menu
         page = request.route_handler.opt.get("page")
         if page is None or "user" not in request.scope:
             return
@@ -120,6 +123,12 @@ async def _find_toast(fleet: FleetQueries, act: str) -> AuditReading | None:
     except Unavailable:
         return None
     return read_act(rows[0]) if rows else None
+
+
+def menu_of(request: Request[Any, Any, Any]) -> Menu:
+    """The pages that this process has."""
+    found: Menu = request.scope.get("state", {}).get(_MENU, MENU)
+    return found
 
 
 def toast_of(request: Request[Any, Any, Any]) -> AuditReading | None:

@@ -11,7 +11,7 @@ from litestar.params import SkipValidation
 from litestar.response.base import ASGIResponse
 
 from mooring.api.access.sessions import COOKIE
-from mooring.dashboard.reader import overview_of, reader_of, toast_of
+from mooring.dashboard.reader import menu_of, overview_of, reader_of, toast_of
 from mooring.dashboard.views import render
 from mooring.model.identity import LOCAL_READER
 from mooring.queries.readings import Readings
@@ -44,6 +44,7 @@ class PageResponse(Response[str]):
             "path": _path(request),
             "strip": overview_of(request),
             "toast": toast_of(request),
+            "menu": menu_of(request),
             "may": reader_of(request).may,
             **self._values,
         }

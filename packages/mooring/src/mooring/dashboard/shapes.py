@@ -40,6 +40,10 @@ def _cross(x: int, y: int) -> str:
     return f"M{x + 3} {y + 3}l8 8M{x + 11} {y + 3}l-8 8"
 
 
+def _diamond(x: int, y: int) -> str:
+    return f"M{x + 7} {y + 1}l6 6l-6 6l-6 -6z"
+
+
 def _ring(x: int, y: int) -> str:
     return f"M{x + 0.5} {y + 0.5}h13v13h-13z"
 
@@ -52,6 +56,8 @@ SHAPES: Mapping[str, Callable[[int, int], str]] = MappingProxyType(
         "starting": _triangle_up,
         "draining": _triangle_down,
         "lost": _cross,
+        "done": _diamond,  # of replays: a pod that has succeeded
+        "failed": _cross,  # of replays: a pod that has failed, or crashes
         "protected": _ring,
     }
 )

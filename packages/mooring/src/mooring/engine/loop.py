@@ -9,7 +9,7 @@ import structlog
 
 from hawser.clock import Clock, Entropy
 from hawser.queue import WorkQueue
-from mooring.engine.metrics import RECONCILE_ERRORS, RECONCILE_SECONDS
+from mooring.engine.metrics import RECONCILE_ERRORS, RECONCILE_SECONDS, begin_errors
 from mooring.model.errors import MooringError
 
 log = structlog.get_logger()
@@ -43,6 +43,7 @@ class ReconcileLoop:
     ) -> None:
         self.queue = WorkQueue()
         self._name = name
+        begin_errors(name)
         self._reconcile = reconcile
         self._gate = gate
         self._clock = clock

@@ -123,6 +123,14 @@ RECONCILE_ERRORS = Counter(
     "Passes that failed and were retried; kind bug should stay at zero.",
     ["reconciler", "kind"],
 )
+
+
+def begin_errors(loop: str) -> None:
+    """Export a loop's errors as zero: `increase` does not see a series that begins with its first error."""
+    for kind in ("expected", "bug"):
+        RECONCILE_ERRORS.labels(loop, kind)
+
+
 RAILS_HELD = LeaderGauge("mooring_rails_held", "Destructive acts that the rails hold back now.", ("invariant",))
 HOUSEKEEPING_BACKLOG = LeaderGauge(
     "mooring_housekeeping_backlog",

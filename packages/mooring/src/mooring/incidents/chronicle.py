@@ -1,19 +1,25 @@
 """The events of one half of a replay, kept as a timeline for the documentation."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import groupby
 
 from mooring.incidents.replay import Outcome
+from mooring.incidents.stage import Nobody
 from mooring.incidents.table import as_markdown
 
 _MOST_AT_ONCE = 2  # events of one second that a timeline shows; the others are counted
 
 
-class Chronicle:
+class Chronicle(Nobody):
     """An audience that keeps what happens."""
 
     def __init__(self) -> None:
         self._events: list[tuple[float, str]] = []
+
+    @property
+    def events(self) -> list[tuple[float, str]]:
+        """Times and texts."""
+        return list(self._events)
 
     @property
     def texts(self) -> list[str]:
@@ -22,9 +28,6 @@ class Chronicle:
 
     def report(self, seconds: float, text: str) -> None:
         self._events.append((seconds, text))
-
-    def show(self, seconds: float, gauges: Mapping[str, object]) -> None:
-        return None
 
     def as_markdown(self) -> str:
         """A table of times and events, as the stories in docs/incidents have it."""

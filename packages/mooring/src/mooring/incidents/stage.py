@@ -20,6 +20,7 @@ from mooring.engine.switches import Switches
 from mooring.incidents.documents import StagedDocuments
 from mooring.incidents.fakes import Doctor, Gateway, Mint, Witness, Words
 from mooring.incidents.replica import LedgerFault, Replica, SharedFate, no_fault
+from mooring.incidents.scene import Scene, compute_cells
 from mooring.kinds.installation import install_crds, install_headroom_class
 from mooring.kinds.resources import WORKERPOOLS
 from mooring.ledger.faults import FaultyLedger
@@ -51,6 +52,10 @@ class Audience(Protocol):
         """The gauges; called every few seconds of the stage's time."""
         ...
 
+    def see(self, seconds: float, scene: Callable[[], Scene]) -> None:
+        """The map may have changed: `scene` reads it. Called for each change of a pod, and with the gauges."""
+        ...
+
 
 class Nobody:
     """Shows nothing."""
@@ -59,6 +64,9 @@ class Nobody:
         return None
 
     def show(self, seconds: float, gauges: Mapping[str, object]) -> None:
+        return None
+
+    def see(self, seconds: float, scene: Callable[[], Scene]) -> None:
         return None
 
 
@@ -93,6 +101,7 @@ class Stage:
         self.witness = Witness()
         self.watch = Reflector(self.client, PODS, clock=clock, entropy=entropy, scope=Scope(NAMESPACE))
         self.watch.subscribe(self.witness.see)
+        self.watch.subscribe(lambda _: audience.see(self.seconds, self.scene))
         self.replicas: list[Replica] = []
         self.gauges: dict[str, Callable[[], object]] = {}
         self._audience = audience
@@ -134,8 +143,23 @@ class Stage:
     async def tick(self) -> None:
         """Show the gauges repeatedly, until cancelled."""
         while True:
-            self._audience.show(self.seconds, {name: read() for name, read in self.gauges.items()})
+            self._audience.show(self.seconds, self._read_gauges())
+            self._audience.see(self.seconds, self.scene)
             await self.clock.sleep(self.hurried(TICK_SECONDS))
+
+    def scene(self) -> Scene:
+        """The map of this moment. It awaits nothing, so that a replay that is recorded is the same replay."""
+        known = self.replicas[-1].mooring.nodes.by_name if self.replicas else {}
+        draining = {name for name, node in known.items() if node.draining_because}
+        return Scene(
+            {name: "draining" if name in draining else "open" for name in self.sandbox.fleet.node_names},
+            compute_cells(self.watch.cache.values()),
+            {replica.mooring.context.replica_id: not replica.task.done() for replica in self.replicas},
+            self._read_gauges(),
+        )
+
+    def _read_gauges(self) -> dict[str, object]:
+        return {name: read() for name, read in self.gauges.items()}
 
     def start(
         self,

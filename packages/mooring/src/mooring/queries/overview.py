@@ -4,6 +4,8 @@ import msgspec
 
 from mooring.queries.fleet import FleetQueries
 
+_FLOOR = "warm-floor"
+
 
 class Overview(msgspec.Struct, frozen=True):
     """Counts over what the reader may see. Invariants are None for those who may not read them."""
@@ -34,6 +36,8 @@ def read_overview(fleet: FleetQueries) -> Overview:
     pools = fleet.pools()
     verdicts = [pool.verdict.state for pool in pools]
     rules = fleet.invariants() if fleet.sees_invariants else None
+    # The floor is broken whenever a pool fills: whether that is on its way or an outage, the verdict of the pool says.
+    fills = "broken" not in verdicts
     return Overview(
         workers=sum(pool.status.replicas for pool in pools),
         busy=sum(pool.status.busy for pool in pools),
@@ -43,6 +47,10 @@ def read_overview(fleet: FleetQueries) -> Overview:
         waiting=verdicts.count("waiting"),
         unknown=verdicts.count("unknown"),
         lost=sum(pool.status.lost for pool in pools),
-        invariants_broken=None if rules is None else sum(rule.state == "broken" for rule in rules),
+        invariants_broken=(
+            None
+            if rules is None
+            else sum(rule.state == "broken" and not (fills and rule.id == _FLOOR) for rule in rules)
+        ),
         invariants_paused=None if rules is None else sum(rule.paused for rule in rules),
     )

@@ -141,6 +141,9 @@ def replay(
     ] = "sandbox",
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the order of events.")] = 1,
     output: Annotated[Format, typer.Option("-o", "--output", help="table or json.")] = Format.TABLE,
+    record: Annotated[
+        Path | None, typer.Option("--record", help="File for events and maps of both halves, as JSON.")
+    ] = None,
 ) -> None:
     """Replay an outage without and with protection, in virtual time."""
     from mooring.cli.failures import guarded
@@ -149,4 +152,4 @@ def replay(
     with extra_for("replay", "embedded"):
         from mooring.cli.launch.replay import ReplayCommand, run_replays
 
-    guarded(lambda: run_replays(ReplayCommand(name, without_protection, cluster, seed, output)))
+    guarded(lambda: run_replays(ReplayCommand(name, without_protection, cluster, seed, output, record)))

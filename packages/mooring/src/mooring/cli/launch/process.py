@@ -23,6 +23,7 @@ from mooring.api.server import ApiParts, Commands, build_api
 from mooring.app import Mooring, Surroundings
 from mooring.dashboard.live import LiveViews
 from mooring.dashboard.pages import build_pages
+from mooring.dashboard.replay_pages import Replays
 from mooring.model.timeouts import Timeouts
 from mooring.queries.events import EventHub
 from mooring.settings import Settings
@@ -101,12 +102,13 @@ def api_parts(mooring: Mooring, clock: Clock, hub: EventHub, access: AccessContr
 
 @dataclass(frozen=True, slots=True)
 class Entrance:
-    """Where callers come in: bound sockets, who may enter, the certificate of HTTPS, and limits."""
+    """Where callers come in: bound sockets, who may enter, the certificate of HTTPS, limits, and replays to watch."""
 
     listeners: Sequence[socket.socket]
     access: AccessOptions
     certificate: ServingCertificate | None = None
     limits: LimitOptions = field(default_factory=LimitOptions)
+    replays: Replays | None = None
 
 
 async def run_process(
@@ -124,7 +126,7 @@ async def run_process(
     access = build_access(entrance.access, given.client, given.ledger.sessions, mooring.clock, given.entropy)
     parts = api_parts(mooring, mooring.clock, hub, access, Limits(entrance.limits, given.clock))
     certificate = entrance.certificate
-    api = build_api(parts, build_pages(live))
+    api = build_api(parts, build_pages(live, entrance.replays))
     host = HttpHost(api, entrance.listeners, certificate.context if certificate else None, entrance.limits)
     async with asyncio.TaskGroup() as group:
         core = [group.create_task(work) for work in (mooring.run(), hub.run(), live.run())]

@@ -5,7 +5,9 @@ import logging
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
+import msgspec
 import structlog
 
 from mooring.cli.failures import FAILED
@@ -13,7 +15,9 @@ from mooring.cli.launch.replay_view import choose_view
 from mooring.cli.output import Column, Format, Row, show_list, show_table
 from mooring.incidents.catalogue import EVERY, INCIDENTS, find_incidents
 from mooring.incidents.incident import Incident
+from mooring.incidents.recording import Recorder, make_recording
 from mooring.incidents.replay import Outcome, run_replay
+from mooring.incidents.stage import Audience
 from mooring.incidents.table import compute_rows
 from mooring.model.errors import InvalidInput
 
@@ -40,6 +44,7 @@ class ReplayCommand:
     cluster: str
     seed: int
     output: Format
+    record: Path | None  # the file for what the page of the replay plays
 
 
 def run_replays(command: ReplayCommand) -> None:
@@ -52,16 +57,28 @@ def run_replays(command: ReplayCommand) -> None:
     # The control plane logs the outage that the replay causes on purpose.
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     with choose_view(lines=command.output is Format.TABLE) as view:
+        recorders: dict[bool, Recorder] = {}
+
+        def seat(incident: Incident, protected: bool) -> Audience:
+            audience = view.seat(incident, protected)
+            if command.record is None:
+                return audience
+            recorders[protected] = Recorder(audience)
+            return recorders[protected]
+
         outcomes = [
             run_replay(
                 incident,
                 only_unprotected=command.without_protection,
                 seed=command.seed,
-                seat=view.seat,
+                seat=seat,
                 real=command.cluster == KUBERNETES,
             )
             for incident in incidents
         ]
+    if command.record is not None:
+        recording = make_recording(incidents[0], outcomes[0], recorders[False], recorders[True])
+        command.record.write_bytes(msgspec.json.encode(recording))
     _show_outcomes(outcomes, incidents, command.output)
     failures = [f"{outcome.incident}: {outcome.failure}" for outcome in outcomes if outcome.failure]
     for failure in failures:
@@ -75,6 +92,8 @@ def _check(command: ReplayCommand) -> None:
         raise InvalidInput("--output", command.output.value, " or ".join(FORMATS))
     if command.cluster not in ("sandbox", KUBERNETES):
         raise InvalidInput("--cluster", command.cluster, "sandbox or kubernetes")
+    if command.record is not None and (command.without_protection or command.name in ("", EVERY)):
+        raise InvalidInput("--record", str(command.record), "a file for both halves of one replay, which is named")
 
 
 def _choose(command: ReplayCommand) -> Sequence[Incident]:

@@ -83,7 +83,7 @@ class LiveView:
         return _Watcher(self._live, self._clock, incident, protected)
 
 
-class _Watcher:
+class _Watcher(Nobody):
     def __init__(self, live: Live, clock: SystemClock, incident: Incident, protected: bool) -> None:
         self._live = live
         self._clock = clock

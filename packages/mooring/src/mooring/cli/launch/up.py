@@ -35,6 +35,7 @@ from mooring.cli.launch.process import (
     stop_on_signals,
     tokens_file,
 )
+from mooring.cli.launch.recordings import open_recordings
 from mooring.client import AsyncMooring
 from mooring.controllers.activity import PolledActivity
 from mooring.controllers.claims.mint import WebhookMinter
@@ -138,7 +139,8 @@ async def _up(options: UpOptions) -> None:
         if options.traffic:
             traffic = Traffic(AsyncMooring(url, token), clock, entropy)
             stop = await stack.enter_async_context(running_traffic(traffic, stop))
-        await run_process(given, Entrance(listeners, access), stop, ready)
+        replays = await stack.enter_async_context(open_recordings(state / "replays"))
+        await run_process(given, Entrance(listeners, access, replays=replays), stop, ready)
 
 
 async def _open_ledger(

@@ -1,5 +1,6 @@
 """`mooring explain KIND/NAME` for pools, workers, nodes, claims and services: the why of the object, in lines."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ _SHORT = {"po": "pod", "wp": "pool", "no": "node", "svc": "service", "msvc": "se
 _LISTINGS: dict[str, Listing] = {"pool": POOLS, "node": NODES, "service": SERVICES, "worker": WORKERS}
 _WELL = ("idle", "claimed", "busy")
 _DEFAULT_NAMESPACE = "default"
+_BROKEN = "broken"
+_OWN_NAME = re.compile(r" pod=\S+")  # in messages of kubelets: it makes equal reasons differ
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,14 @@ def run_explain(asked: ExplainCommand, endpoint: Endpoint, output: Format) -> No
         return
     workers = _find_workers(connection, kind, found)
     shown = f"claim/{found['id']}" if kind == "claim" else _LISTINGS[kind].name.format(**found)
-    report = {"object": shown, "state": _state(kind, found), "why": found["why"], "workers": workers}
+    verdict = found.get("verdict") if kind == "pool" else None
+    report = {
+        "object": shown,
+        "state": _state(kind, found),
+        "why": found["why"],
+        "workers": workers,
+        "verdict": verdict,
+    }
     if kind == "pool" and (found["status"] or {}).get("demand"):
         path = f"/v1/pools/{found['namespace']}/{found['name']}/demand"
         report["demand"] = connection.get(path)
@@ -64,7 +74,7 @@ def _find_workers(connection: Connection, kind: str, found: Row) -> dict[str, in
         return {}
     query = {"pool": f"{found['namespace']}/{found['name']}"} if kind == "pool" else {"node": found["name"]}
     rows = connection.get("/v1/workers", query)["items"]
-    reasons = (f"{row['state']}: {row['reason']}" for row in rows if row["state"] not in _WELL)
+    reasons = (f"{row['state']}: {_OWN_NAME.sub('', row['reason'])}" for row in rows if row["state"] not in _WELL)
     return dict(Counter(reasons).most_common())
 
 
@@ -87,9 +97,12 @@ def _print(report: Row) -> None:
 
 
 def _lines(report: Row) -> Iterator[str]:
-    why = report["why"] or {}
+    why, verdict = report["why"] or {}, report["verdict"] or {}
+    broken = verdict.get("state") == _BROKEN
     yield f"{report['object']}: {report['state']}"
-    if why.get("message"):
+    if broken:
+        yield f"  broken: {verdict['cause']}{_since(why.get('since'))}"
+    elif why.get("message"):
         yield f"  {why['message']}{_since(why.get('since'))}"
     for blocker in why.get("blockers") or ():
         yield f"  blocked by: {blocker}"
@@ -97,6 +110,8 @@ def _lines(report: Row) -> Iterator[str]:
         yield f"  demand: {line}"
     for reason, count in report["workers"].items():
         yield f"  {count} worker{'' if count == 1 else 's'} {reason}"
+    if broken and verdict.get("worker"):
+        yield f"  log: mooring logs {verdict['worker']}"
     if why.get("fix"):
         yield f"  fix: {why['fix']}"
 

@@ -16,6 +16,7 @@ from mooring.client.errors import RemoteError
 from mooring.model.time_format import describe_span
 
 POOLS_SHOWN = 4
+_BROKEN = "broken"
 _WIDTH = 79
 _HEALTH = ("fail", "warn", "ok")
 _WORDS = {"fail": "broken", "warn": "degraded", "ok": "healthy", "unknown": "unknown"}
@@ -63,7 +64,7 @@ def compute_status(checks: Sequence[Row] | None, pools: Sequence[Row], queued: R
     """Health, pools with the sickest first, the queue, the worst problem, and the command that shows more of it."""
     counts = None if checks is None else {word: _count(checks, word) for word in (*_HEALTH, "unknown")}
     worst = None if counts is None else next((word for word in _HEALTH if counts[word]), "unknown")
-    shown = sorted((_read_pool(pool) for pool in pools), key=lambda pool: (pool["ready"] != "False", pool["idle"] > 0))
+    shown = sorted((_read_pool(pool) for pool in pools), key=_sickness)
     problem = _find_problem(checks or (), shown)
     waits = [claim["createdAt"] for claim in queued["items"]]
     oldest = min(waits, default=None)
@@ -86,7 +87,7 @@ def _count(checks: Sequence[Row], status: str) -> int:
 
 
 def _read_pool(pool: Row) -> Row:
-    status = pool["status"]
+    status, verdict = pool["status"], pool.get("verdict") or {"state": "unknown"}  # older servers send none
     return {
         "namespace": pool["namespace"],
         "name": pool["name"],
@@ -94,21 +95,36 @@ def _read_pool(pool: Row) -> Row:
         **{count: status.get(count, 0) for count in (*_COUNTS, "queued")},
         "ready": find_condition(pool, "Ready").get("status", "Unknown"),
         "why": pool["why"],
+        "broken": verdict["cause"] if verdict["state"] == _BROKEN else None,
     }
 
 
+def _sickness(pool: Row) -> tuple[bool, bool, bool]:
+    """Broken pools first, then those that are not ready, then those without an idle worker."""
+    return pool["broken"] is None, pool["ready"] != "False", pool["idle"] > 0
+
+
 def _find_problem(checks: Sequence[Row], pools: Sequence[Row]) -> Row | None:
-    """The first failing check, else the first warning, else a pool that is not ready."""
-    for status in ("fail", "warn"):
-        for check in checks:
-            if check["status"] == status:
-                return {"status": status, **{key: check[key] for key in ("id", "message", "fix")}}
-    for pool in pools:
-        if pool["ready"] == "False":
-            why = pool["why"] or {}
-            found = f"pool/{pool['namespace']}/{pool['name']}"
-            return {"status": "warn", "id": found, "message": why.get("message", ""), "fix": why.get("fix", "")}
-    return None
+    """The first failing check, else a broken pool, else the first warning, else a pool that is not ready."""
+    broken = [pool for pool in pools if pool["broken"] is not None]
+    unready = [pool for pool in pools if pool["ready"] == "False"]
+    problems = [
+        *(_read_check(check) for check in checks if check["status"] == "fail"),
+        *(_read_problem(pool) for pool in broken),
+        *(_read_check(check) for check in checks if check["status"] == "warn"),
+        *(_read_problem(pool) for pool in unready),
+    ]
+    return problems[0] if problems else None
+
+
+def _read_check(check: Row) -> Row:
+    return {key: check[key] for key in ("status", "id", "message", "fix")}
+
+
+def _read_problem(pool: Row) -> Row:
+    why = pool["why"] or {}
+    found, message = f"pool/{pool['namespace']}/{pool['name']}", pool["broken"] or why.get("message", "")
+    return {"status": "warn", "id": found, "message": message, "fix": why.get("fix", "")}
 
 
 def _next_command(problem: Row | None, pools: Sequence[Row], queued: int) -> str:
@@ -153,7 +169,8 @@ def _describe_checks(counts: Mapping[str, int] | None) -> str:
 def _describe_pool(pool: Row) -> str:
     counts = ", ".join(f"{pool[state]} {state}" for state in _COUNTS if pool[state]) or "no workers"
     queued = f", {pool['queued']} queued" if pool["queued"] else ""
-    return f"{counts}{queued}; max {pool['max']}" + (", not ready" if pool["ready"] == "False" else "")
+    verdict = ", broken" if pool["broken"] is not None else ", not ready" if pool["ready"] == "False" else ""
+    return f"{counts}{queued}; max {pool['max']}{verdict}"
 
 
 def _describe_queue(queue: Row) -> str:

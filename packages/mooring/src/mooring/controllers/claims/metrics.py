@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from mooring.engine.metrics import LeaderGauge, PoolCounter, PoolHistogram
 from mooring.ledger.records import PoolCount
-from mooring.model.claim import Claim
+from mooring.model.claim import Claim, ClaimState, EndCause
 
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600)
 _HOLD_SECONDS = (1, 5, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200, 86400)
@@ -80,6 +80,7 @@ def show_open_claims(pools: Iterable[str], counts: Iterable[PoolCount], now: dat
     """Set the gauges of all pools from one read of the ledger."""
     by_pool = {f"{count.namespace}/{count.pool}": count for count in counts}
     for key in pools:
+        _begin_series(key)
         count = by_pool.get(key)
         queued, claimed, running = (count.queued, count.claimed, count.running) if count else (0, 0, 0)
         for state, number in (("queued", queued), ("claimed", claimed), ("running", running)):
@@ -87,6 +88,16 @@ def show_open_claims(pools: Iterable[str], counts: Iterable[PoolCount], now: dat
         QUEUE_DEPTH.set(queued, key)
         oldest = count.oldest_queued_at if count else None
         OLDEST_WAIT.set(_seconds(now - oldest) if oldest else 0.0, key)
+
+
+def _begin_series(pool: str) -> None:
+    """Export the counters of a pool as zero: what rises from nothing is not seen to rise."""
+    for histogram in (CLAIM_WAIT, CLAIM_HANDOVER, CLAIM_HOLD):
+        histogram.labels(pool)
+    for cause in EndCause:
+        CLAIMS_ENDED.labels(pool, cause.value)
+        if cause.state is ClaimState.LOST:
+            CLAIMS_REQUEUED.labels(pool, cause.value)
 
 
 def hide_open_claims() -> None:

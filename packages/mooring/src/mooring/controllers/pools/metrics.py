@@ -3,6 +3,7 @@
 from prometheus_client import Counter, Gauge
 
 from mooring.engine.metrics import LeaderGauge, PoolCounter
+from mooring.planning.actions import WARM_FLOOR
 
 WORKERS_CREATED = PoolCounter("mooring_workers_created_total", "Worker pods created.", ["pool"])
 WORKERS_RETIRED = PoolCounter("mooring_workers_retired_total", "Worker pods deleted.", ["pool", "invariant"])
@@ -27,3 +28,10 @@ DEMAND_FLOOR = LeaderGauge("mooring_pool_demand_floor", "Idle workers that a poo
 DEMAND_ARRIVALS = LeaderGauge(
     "mooring_pool_demand_arrivals_per_minute", "Claims a minute that are expected in a pool with demand.", ("pool",)
 )
+
+
+def begin_series(pool: str) -> None:
+    """Export the counters of a pool as zero: what rises from nothing is not seen to rise."""
+    for counter in (WORKERS_CREATED, CREATE_FAILURES):
+        counter.labels(pool)
+    WORKERS_RETIRED.labels(pool, WARM_FLOOR)

@@ -11,7 +11,7 @@ from mooring.controllers.pools.demand import DemandTracker
 from mooring.controllers.pools.events import PoolEvents
 from mooring.controllers.pools.headroom import PlaceholderCreation
 from mooring.controllers.pools.informer import PoolInformer
-from mooring.controllers.pools.metrics import POOL_PLACEHOLDERS, POOL_WORKERS, WORKERS_RETIRED
+from mooring.controllers.pools.metrics import POOL_PLACEHOLDERS, POOL_WORKERS, WORKERS_RETIRED, begin_series
 from mooring.controllers.pools.snapshot import PoolSnapshots
 from mooring.engine.audit import DONE, Result
 from mooring.engine.context import Context
@@ -110,6 +110,7 @@ class PoolReconciler(Reconciler[Pool, PoolSnapshot, PoolPlan]):
 
     async def conclude(self, current: PoolPass) -> PoolPass:
         pool, status = current.found, current.plan.status
+        begin_series(pool.key)
         for state in ("idle", "busy", "starting", "draining", "lost"):
             POOL_WORKERS.set(getattr(status, state), pool.key, state)
         if (headroom := current.plan.headroom.status) is not None:

@@ -58,7 +58,7 @@ async def running_store(
         path.mkdir(parents=True, exist_ok=True)
     keys = {ACCESS_KEY: entropy.token(10), SECRET_KEY: entropy.token(20)}
     variables = {"ROOT_ACCESS_KEY": keys[ACCESS_KEY], "ROOT_SECRET_KEY": keys[SECRET_KEY]}
-    with open(folder / "object-store.log", "ab") as log:  # noqa: ASYNC230
+    with open(folder / "object-store.log", "ab") as log:
         process = await asyncio.create_subprocess_exec(
             *(str(program), "--port", f"{host}:{port}", "--quiet"),
             *("posix", "--sidecar", str(sidecar), str(objects)),

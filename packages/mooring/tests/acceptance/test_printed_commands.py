@@ -41,6 +41,7 @@ mooring explain pool/{key}
 mooring explain node/{node}
 mooring install
 mooring invariants
+mooring logs {namespace}/{worker}
 mooring login --service-account {namespace}/guinea
 mooring login --url {url} < {token}
 mooring nodes

@@ -4,13 +4,14 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from litestar.datastructures import Headers
 
 from mooring.api.access.origin import comes_from_this_machine
 
 
 def connection(client: str | None, host: str) -> Any:
     peer = None if client is None else SimpleNamespace(host=client, port=50000)
-    return cast(Any, SimpleNamespace(client=peer, headers={"host": host}))
+    return cast(Any, SimpleNamespace(client=peer, headers=Headers({"host": host})))
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def _pool(**spec: Any) -> dict[str, Any]:
 
 
 PARTS_OF_POOLS: dict[str, Callable[[Any], dict[str, Any]]] = {
-    "docs/how-to/demand.md": lambda part: _pool(**part["spec"]),
+    "docs/how-to/demand.md": lambda part: _pool(**{"max": 50, **part["spec"]}),
     "docs/how-to/tenants.md": lambda part: _pool(**part["spec"]),
     "docs/how-to/mint.md": lambda part: _pool(**part),
     "docs/reference/sdk.md": lambda part: _pool(template=part, dispatch="Poll"),
@@ -58,6 +58,7 @@ OUTLINES = {
     "integrations/buildbot/README.md",
     "docs/concepts/health.md",
     "docs/drydock/using.md",
+    "docs/how-to/notebooks.md",
     "docs/incidents/README.md",
 }  # names stand for values; only their grammar is checked
 SHORTENED = re.compile("Missing|requires an argument")  # a sentence names commands and options without arguments

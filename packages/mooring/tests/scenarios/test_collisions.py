@@ -63,7 +63,7 @@ async def test_under_5_percent_of_all_tries_collide_at_40_clients_on_3_replicas(
 
 
 async def test_a_slot_that_another_replica_took_first_is_counted(world: Harbour) -> None:
-    first, second = world.start("first"), world.start("second", rules=[Rule(LagEvents(60.0), since_seconds=20)])
+    first, second = world.start("first"), world.start("second", rules=[Rule(LagEvents(8.0), watch=True)])
     await world.pool(warm=1, max=1, reuse="Always", idleSeconds=86_400)
     await world.until_idle(1)
     await world.clock.sleep(30)

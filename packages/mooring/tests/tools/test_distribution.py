@@ -5,7 +5,11 @@ from pathlib import Path
 from packages.testing.distribution import GROUPS, group_of
 
 PACKAGES = Path(__file__).parents[3]
-FILES = [path.relative_to(PACKAGES.parent).as_posix() for path in PACKAGES.glob("*/tests/**/test_*.py")]
+FILES = [
+    path.relative_to(PACKAGES.parent).as_posix()
+    for room in ("packages", "integrations")
+    for path in (PACKAGES.parent / room).glob("*/tests/**/test_*.py")
+]
 
 
 def test_every_group_has_tests():

@@ -42,6 +42,7 @@ MARKS: tuple[Mark, ...] = (
     Mark(names.CLOSE_CIRCUIT, _ANNOTATION, "Warmups", "Request to try again after too many failures."),
     Mark(names.SCRIPTS, _LABEL, "ConfigMaps", "Scripts of warm Jobs."),
     Mark(names.RECLAIM, _LABEL, "cleanup Jobs", "UID of the Warmup whose data the Job removes."),
+    Mark(names.HEADROOM, "label", "placeholders", "Name of the pool whose room the placeholder keeps."),
     Mark(names.WARM_DATA_FINALIZER, "finalizer", "Warmups", "Keeps the Warmup until its data is removed."),
     Mark(names.SUBMISSION, _LABEL, _STEP, "Name of the submission."),
     Mark(names.STEP, _LABEL, _STEP, "Name of the step."),

@@ -30,7 +30,6 @@ class Group:
 GROUPS = (
     Group("drydock/tests/nodes/test_real", "real nodes"),
     Group("mooring/tests/nodes/", "real nodes"),
-    Group("integrations/blast/tests/test_nodes", "real nodes"),
     Group("mooring/tests/chart/test_life_cycle", _BY_FILE),
     Group("integrations/jupyterhub/tests/", _BY_FILE),
     Group("mooring/tests/soak/", _BY_FUNCTION),

@@ -21,7 +21,7 @@ def test_a_query_is_sent_watched_and_answered(browser: Browser, demo: Demo, tmp_
         assert violations(page) == []
         page.get_by_label("Query (FASTA)").fill(text)
         page.get_by_role("button", name="Search").click()
-        page.wait_for_url(f"{demo.page}/searches/*")
+        page.wait_for_url(f"{demo.page}/searches/*", timeout=120_000)
         assert violations(page) == []
         expect(page.get_by_role("status")).to_contain_text("done", timeout=1000 * WITHIN)
         expect(page.get_by_role("heading", name="Hits")).to_be_visible()

@@ -1,5 +1,6 @@
 """The five minutes of the README, walked as written: the demo on a `mooring up`, and the drain under a running cell."""
 
+import os
 import re
 import signal
 import subprocess
@@ -39,8 +40,9 @@ def test_the_demo_starts_a_hub_and_a_drain_under_a_running_cell_loses_nothing(tm
     with running_up("--no-demo") as up:
         (tmp_path / ".state").symlink_to(up.state)
         hub = subprocess.Popen(
-            ["sh", "-euc", f"exec {demo}"], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True
-        )
+            ["sh", "-euc", f"exec {demo}"], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True,
+            start_new_session=True,
+        )  # fmt: skip
         try:
             said = next(line for line in hub.stdout if line.startswith("JupyterHub is up at"))
             assert said.split(": ")[0] in README.read_text()
@@ -52,6 +54,6 @@ def test_the_demo_starts_a_hub_and_a_drain_under_a_running_cell_loses_nothing(tm
             assert without_numbers(done.stdout) == without_numbers(shown)
             assert not [node for node in up.objects("nodes") if node["spec"].get("unschedulable")]
         finally:
-            hub.send_signal(signal.SIGINT)
+            os.killpg(hub.pid, signal.SIGINT)  # as a terminal does: to the whole group
             hub.wait(60)
             hub.stdout.close()

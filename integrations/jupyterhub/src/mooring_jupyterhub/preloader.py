@@ -6,6 +6,7 @@ It has no threads and no event loop, so a fork of it is safe. It ends, with its 
     preloader -> {"ready": true} once, then {"pid": n} and {"exit": code} for each order
 """
 
+import ctypes
 import gc
 import importlib
 import importlib.util
@@ -21,6 +22,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 MOST_ORDER_BYTES = 128 * 1024
+_PR_SET_PDEATHSIG = 1  # of Linux, whose `pidfd_open` is needed here too
 PRELOADED = ("jupyterhub.singleuser", "jupyter_server.serverapp", "ipykernel.kernelspec", "jupyterlab", "notebook")
 # These read the environment when they are imported, so each server imports them again: about 10 ms.
 _ENVIRONMENT_READERS = ("jupyterhub.services", "jupyterhub.singleuser")
@@ -48,6 +50,7 @@ def serve(channel: socket.socket) -> None:
         pid = os.fork()
         if pid == 0:
             channel.close()
+            _die_with_parent()
             _become_server(json.loads(text), output)
         os.close(output)
         _send(channel, {"pid": pid})
@@ -68,6 +71,11 @@ def _wait(channel: socket.socket, pid: int) -> int | None:
     finally:
         os.close(descriptor)
     return None if abandoned else status
+
+
+def _die_with_parent() -> None:
+    """Ask the kernel: a preloader that is killed together with its agent cannot end its server."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _become_server(order: dict[str, Any], output: int) -> NoReturn:

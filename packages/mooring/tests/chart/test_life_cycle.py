@@ -125,7 +125,12 @@ def test_two_releases_work_in_one_cluster_side_by_side(cluster: RealCluster):
         cluster.make_namespace(name)
     before = cluster.everything()
     cluster.install("mooring", "first", {**ALL, "watchNamespaces": ["work-1"]})
-    others = {"crds": {"install": False}, "rbac": {"userRoles": False}, "watchNamespaces": ["work-2"]}
+    others = {
+        "crds": {"install": False},
+        "rbac": {"userRoles": False},
+        "watchNamespaces": ["work-2"],
+        "headroomClass": False,
+    }
     cluster.install("mooring", "second", others)
     for namespace in ("first", "second"):
         cluster.until(lambda where=namespace: len(cluster.get("-n", where, "pods")) == 2, f"replicas in {namespace}")  # type: ignore[misc]

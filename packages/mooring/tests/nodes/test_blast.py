@@ -16,11 +16,8 @@ from integrations.blast.tests.live import PROGRAM, search_whole
 from integrations.blast.tests.requirements import require_object_store
 from mooring.demo.blast import Dataset, make_dataset
 from mooring_blast.store.settings import ACCESS_KEY, SECRET_KEY, STORE
-from packages.mooring.tests.nodes.conftest import mooring, nodes_with_images, pytest_runtest_makereport
 from packages.mooring.tests.nodes.images import EXAMPLES
 from packages.mooring.tests.nodes.installation import SYSTEM_NODE, Installation, manifest
-
-__all__ = ["mooring", "nodes_with_images", "pytest_runtest_makereport"]
 
 pytestmark = [pytest.mark.nodes, pytest.mark.slow, pytest.mark.realtime]
 

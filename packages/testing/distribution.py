@@ -45,6 +45,7 @@ GROUPS = (
     Group("mooring/tests/scenarios/test_kubectl_drain", _BY_FILE),
     Group("mooring/tests/scenarios/test_rotation_kubernetes", _BY_FILE),
     Group("mooring/tests/chart/test_account", _BY_FILE),
+    Group("mooring/tests/chart/test_monitoring", _BY_FILE),
     Group("mooring/tests/tools/test_image", _BY_FILE),
     Group("mooring/tests/acceptance/test_settled", "up on kubernetes"),
     Group("mooring/tests/acceptance/", "up on kubernetes", "[kubernetes"),

@@ -1,7 +1,6 @@
 """Rules and dashboard of the chart against a real Prometheus that scrapes a real `up`."""
 
 import json
-import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ import yaml
 
 from packages.mooring.tests.acceptance.world import Up, shared_up, until
 from packages.mooring.tests.chart.prometheus import Prometheus, hurried, rendered_rules, running_prometheus
-from packages.mooring.tests.chart.test_chart_files import ALERTS, DASHBOARD, queries
+from packages.mooring.tests.chart.test_chart_files import ALERTS, DASHBOARD
 from packages.mooring.tests.requirements import require_prometheus
 
 pytestmark = pytest.mark.slow
@@ -42,27 +41,11 @@ def test_promtool_accepts_the_rules(tmp_path: Path):
     assert f"SUCCESS: {len(ALERTS)} rules found" in done.stdout
 
 
-def test_no_series_of_the_rules_and_the_dashboard_is_missing(prometheus: Prometheus):
-    used = {name for query in queries() for name in re.findall(r"\bmooring_\w+", query)}
-    until(lambda: used <= prometheus.names(), 60, f"all series: {sorted(used - prometheus.names())}")
-
-
 def test_every_panel_of_the_dashboard_has_data(prometheus: Prometheus):
     expressions = [target["expr"] for panel in DASHBOARD["panels"] for target in panel.get("targets", ())]
     for expression in expressions:
         asked = expression.replace("$pool", ".*")
         until(lambda asked=asked: prometheus.query(asked), 60, f"data for {json.dumps(asked)}")
-
-
-def test_the_demo_is_quiet_and_faults_are_not(prometheus: Prometheus, up: Up):
-    until(lambda: prometheus.query("min(mooring_service_serving) == 1"), 60, "the service of the demo serves")
-    begun = prometheus.query("time()")[0]
-    until(
-        lambda: float(prometheus.query("time()")[0]["value"][1]) - float(begun["value"][1]) > QUIET_SECONDS,
-        QUIET_SECONDS * 3,
-        "time has passed",
-    )
-    assert prometheus.alerts("firing") == set()
 
 
 def test_a_pause_of_hours_is_reported(prometheus: Prometheus, up: Up):
@@ -71,43 +54,6 @@ def test_a_pause_of_hours_is_reported(prometheus: Prometheus, up: Up):
         prometheus.until_firing("MooringInvariantPaused", FIRES_SECONDS)
     finally:
         up.command("resume", "schedulable")
-
-
-def test_the_first_forged_mark_is_reported(prometheus: Prometheus, up: Up):
-    forged = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": "forged",
-            "namespace": "runners",
-            "labels": {"mooring.dev/pool": "linux", "mooring.dev/worker": "forged"},
-        },
-        "spec": {"containers": [{"name": "main", "image": "busybox", "command": ["sleep", "60"]}]},
-    }
-    up.kubectl("apply", "-f", "-", body=forged)
-    try:
-        prometheus.until_firing("MooringMarksForged", FIRES_SECONDS)
-    finally:
-        up.kubectl("delete", "pod", "-n", "runners", "forged", "--wait=false")
-
-
-def test_workers_that_cannot_be_created_are_reported(prometheus: Prometheus, up: Up):
-    pool = {
-        "apiVersion": "mooring.dev/v1alpha1",
-        "kind": "WorkerPool",
-        "metadata": {"name": "refused", "namespace": "queries"},
-        "spec": {
-            "warm": 1,
-            "max": 1,
-            "serviceAccount": "absent",
-            "template": {"spec": {"containers": [{"name": "main", "image": "busybox", "command": ["sleep", "60"]}]}},
-        },
-    }
-    up.kubectl("apply", "-f", "-", body=pool)
-    try:
-        prometheus.until_firing("MooringWorkersNotCreated", FIRES_SECONDS)
-    finally:
-        up.kubectl("delete", "workerpool", "-n", "queries", "refused")
 
 
 def test_a_service_that_does_not_serve_is_reported(prometheus: Prometheus, up: Up):

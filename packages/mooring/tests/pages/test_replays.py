@@ -75,38 +75,6 @@ def test_the_keys_step_from_event_to_event_and_the_maps_follow(player: Page):
     assert player.get_attribute("#time", "aria-valuetext").startswith("0:00:00 of ")
 
 
-def test_an_event_leads_to_its_moment_and_the_address_keeps_it(player: Page, browser: Browser, up: Up):
-    event = player.locator("#half-without .events button", has_text="declared failed")
-    event.click()
-    there = seconds(player)
-    assert there > 0 and event.get_attribute("aria-current") == "step"
-    assert f"t={there:.0f}" in player.url
-    with open_page(browser, player.url, reduced_motion="reduce") as other:
-        other.wait_for_selector("#player[data-ready]", timeout=READY_MS)
-        assert seconds(other) == there
-
-
-def test_it_plays_by_itself_and_stops(browser: Browser, up: Up):
-    with open_page(browser, up.url) as page:
-        open_player(page, up)
-        page.wait_for_function("Number(document.getElementById('time').value) > 0")
-        page.click("#play")
-        stopped = seconds(page)
-        assert "Play" in (page.text_content("#play") or "")
-        page.select_option("#speed", "600")
-        page.click("#play")
-        page.wait_for_function("before => Number(document.getElementById('time').value) > before", arg=stopped)
-        page.wait_for_function("document.getElementById('play').textContent.includes('Play')")
-        assert seconds(page) >= float(page.get_attribute("#time", "max") or 0) - 1, "it stops at the end"
-
-
-def test_without_motion_nothing_moves_until_it_is_asked_to_and_then_in_steps(player: Page):
-    assert seconds(player) == 0 and "Play" in (player.text_content("#play") or "")
-    player.click("#play")
-    player.wait_for_function("Number(document.getElementById('time').value) > 0")
-    assert player.locator("[aria-current='step']").count() > 0, "at an event, not between two"
-
-
 @pytest.mark.parametrize("width", [390, 2560])
 def test_nothing_is_wider_than_the_window(browser: Browser, up: Up, width: int):
     with open_page(browser, up.url, reduced_motion="reduce") as page:

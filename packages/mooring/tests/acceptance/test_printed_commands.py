@@ -132,6 +132,8 @@ ELSEWHERE = {
     "mooring up": "the fixture",
     "mooring login": "mooring login --url",
     "helm uninstall": "chart/test_life_cycle.py",
+    "mooring replay": "tests/incidents",
+    f"kubectl -n {PLACEHOLDER} delete hpa": "the sandbox has none",
     f"kubectl -n {PLACEHOLDER}": "the beginning of others",
 }
 REFUSED = {

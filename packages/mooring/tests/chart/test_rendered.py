@@ -236,7 +236,8 @@ def cluster_scoped(objects: Any) -> set[tuple[str, str]]:
 
 
 def test_two_releases_share_no_name_of_the_cluster():
-    second: Body = {"crds": {"install": False}, "rbac": {"userRoles": False}, "priorityClass": {"create": True}}
+    second: Body = {"crds": {"install": False}, "rbac": {"userRoles": False}, "headroomClass": False}
+    second["priorityClass"] = {"create": True}
     first = {**second, "watchNamespaces": ["a"]}
     found = [
         render(first, namespace="mooring"),

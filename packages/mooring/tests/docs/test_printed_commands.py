@@ -43,7 +43,7 @@ KINDS = {
     for one in vars(module).values()
     if isinstance(one, Resource)
     for word in (one.plural, one.kind.lower())
-} | {"crd", "pvc", "networkpolicies", "docker-registry", "generic"}
+} | {"crd", "hpa", "pvc", "networkpolicies", "docker-registry", "generic"}
 WORDS = {"restart", "status", "image", "mooring"}  # of kubectl, and the Secret that `mooring install` names
 
 

@@ -133,7 +133,7 @@ ELSEWHERE = {
     "mooring login": "mooring login --url",
     "helm uninstall": "chart/test_life_cycle.py",
     "mooring replay": "tests/incidents",
-    f"kubectl -n {PLACEHOLDER} delete hpa": "the sandbox has none",
+    f"kubectl -n {PLACEHOLDER} delete hpa": "below, where the cluster has the kind",
     f"kubectl -n {PLACEHOLDER}": "the beginning of others",
 }
 REFUSED = {
@@ -205,6 +205,12 @@ OBJECTS = [
         spec={"suspend": True, "template": {"spec": {"restartPolicy": "Never", "containers": [CRASHING]}}},
     ),
 ]
+AUTOSCALER = _object(
+    "autoscaling/v2",
+    "HorizontalPodAutoscaler",
+    "guinea",
+    spec={"maxReplicas": 2, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "guinea"}},
+)
 KARPENTER = [
     {"apiVersion": "karpenter.sh/v1", "kind": kind, "metadata": {"name": name}, "spec": {}}
     for kind, name in (("NodePool", "big"), ("NodeClaim", "big-1"))
@@ -287,6 +293,9 @@ def test_commands_of_kubectl_work(named: Named):
     until(lambda: _restarted(named.up), 60, "a container that ended")
     for command in commands(KUBECTL):
         named.run(command)
+    if "kubernetes" in named.up.arguments:
+        named.up.kubectl("apply", "-f", "-", body=AUTOSCALER)
+        named.run("kubectl -n {namespace} delete hpa guinea")
 
 
 def _restarted(up: Up) -> bool:

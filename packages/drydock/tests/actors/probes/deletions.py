@@ -12,13 +12,24 @@ async def garbage_is_collected(at: Probed) -> Facts:
     wrong = {**reference, "uid": "00000000-0000-0000-0000-000000000000"}
     await at.create(CONFIGMAPS, {"metadata": {"name": "child", "ownerReferences": [reference]}})
     await at.create(CONFIGMAPS, {"metadata": {"name": "stranger", "ownerReferences": [wrong]}})
-    await at.clock.sleep(1)
-    first = sorted(one["metadata"]["name"] for one in await at.items(CONFIGMAPS))
+
+    async def names() -> list[str]:
+        found = sorted(one["metadata"]["name"] for one in await at.items(CONFIGMAPS))
+        return [name for name in found if name != "kube-root-ca.crt"]
+
+    async def collected() -> bool:
+        return "stranger" not in await names()
+
+    await at.until(collected)
+    left = await names()
     await at.client.delete(CONFIGMAPS, "parent", at.namespace, propagation="Orphan")
-    await at.clock.sleep(1)
+
+    async def gone() -> bool:
+        return "parent" not in await names()
+
+    await at.until(gone)
     orphan = await at.get(CONFIGMAPS, "child")
-    names = [name for name in first if name != "kube-root-ca.crt"]
-    return {"after a second": names, "orphan": orphan["metadata"].get("ownerReferences")}
+    return {"left": left, "orphan": orphan["metadata"].get("ownerReferences")}
 
 
 async def a_job_deleted_in_the_foreground(at: Probed) -> Facts:

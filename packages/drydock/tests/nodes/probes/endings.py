@@ -22,7 +22,7 @@ async def exit_codes(at: Probed) -> Facts:
     for name, script in scripts.items():
         await at.pod(name, shell(script))
     for name in scripts:
-        over = await at.until_over(name)
+        over = await at.until_torn_down(name)
         found[name] = (phase(over), states(over), conditions(over))
     return found
 

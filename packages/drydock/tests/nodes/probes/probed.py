@@ -58,6 +58,11 @@ class Probed:
     async def until_over(self, name: str) -> Object:
         return await self.until(name, lambda pod: phase(pod) in ("Succeeded", "Failed"))
 
+    async def until_torn_down(self, name: str) -> Object:
+        """The pod after its sandbox went too, which a kubelet may report later than the phase."""
+        await self.until_over(name)
+        return await self.until(name, lambda pod: condition(pod, "PodReadyToStartContainers") != "True")
+
     async def until_ready(self, name: str) -> Object:
         return await self.until(name, lambda pod: condition(pod, "Ready") == "True")
 

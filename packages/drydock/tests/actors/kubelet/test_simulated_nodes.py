@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from drydock.actors.kubelet.fleet import FleetOptions
+from drydock.faults import LagEvents, Rule
 from drydock.runtime.script import Script
 from hawser.errors import ObjectNotFound
 from hawser.resources import LEASES, NODES, PODS
@@ -88,6 +89,16 @@ async def test_a_node_can_come_back_under_its_name_with_a_new_uid() -> None:
         await world.create_pod("web")
         await world.clock.sleep(1)
         assert (await world.status("web"))["phase"] == "Running"
+
+
+async def test_the_end_of_an_earlier_node_of_its_name_seen_late_does_not_stop_a_node() -> None:
+    async with virtual_nodes(faults=[Rule(LagEvents(5.0), resource="nodes", watch=True)]) as world:
+        await world.fleet.remove_node("node-1")
+        await world.fleet.add_node("node-1")
+        await world.clock.sleep(60)
+        lease = await world.client.get(LEASES, "node-1", "kube-node-lease")
+        assert lease.spec.renew_time is not None
+        assert (world.clock.now() - lease.spec.renew_time).total_seconds() <= 10
 
 
 async def test_a_node_deleted_by_others_stops_its_heartbeat_and_does_not_register_again() -> None:

@@ -240,7 +240,7 @@ class Fleet:
     def _node_changed(self, change: Change[Object]) -> None:
         name = name_of(change.latest)
         if host := self._hosts.get(name):
-            self._spawn(host.keeper.observe(change.new), f"observe {name}")
+            self._spawn(host.keeper.observe(change.latest, gone=change.new is None), f"observe {name}")
 
     # -- inside
 

@@ -89,12 +89,15 @@ class NodeKeeper:
         except KubeError as error:
             _log.info("node not renewed", node=self.name, error=str(error))
 
-    async def observe(self, node: Object | None) -> None:
-        """What the API holds now. Who calls a living node not ready is contradicted."""
-        if node is None:
-            self._node = None
-            return
+    async def observe(self, node: Object, *, gone: bool) -> None:
+        """What the watch shows. Who calls a living node not ready is contradicted.
+
+        A watch that lags may show the end of an earlier node of this name only now.
+        """
         if self._node is None or uid_of(node) != uid_of(self._node):
+            return
+        if gone:
+            self._node = None
             return
         self._node = node
         if self._machine.awake.is_set() and not condition_is_true(node, "Ready"):

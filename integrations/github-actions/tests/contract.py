@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from aiohttp import web
-from jsonschema import Draft7Validator
 
 from ..demo.samples import load  # type: ignore[import-not-found]
 
@@ -15,6 +14,8 @@ def find_faults(source: str, schema: dict[str, Any] | None, body: object) -> lis
     """What does not fit; empty if all does."""
     if schema is None:
         return [] if body is None else [f"a body where none is described: {body}"]
+    from jsonschema import Draft7Validator  # its import takes seconds, which each process of a test run would pay
+
     whole = {**schema, "definitions": load(source)["definitions"]}
     return [f"{'/'.join(map(str, fault.path))}: {fault.message}" for fault in Draft7Validator(whole).iter_errors(body)]
 

@@ -105,6 +105,13 @@ class Demo:
         """All that the receiver has logged."""
         return (self._folder / "receiver.log").read_text(errors="replace")
 
+    async def _describe(self, failure: str) -> str:
+        """A failure, and what helps to explain it."""
+        mooring, pool = self.stage.mooring, self.stage.pool
+        workers = await asyncio.to_thread(mooring.workers, pool)
+        claims = await asyncio.to_thread(mooring.claims, pool)
+        return "\n".join([failure, *map(repr, workers), *map(repr, claims), self.log()[-3000:]])
+
     async def until_done(self, jobs: list[FakeJob], seconds: float = 120) -> None:
         """Wait until all jobs are completed."""
         try:
@@ -112,13 +119,16 @@ class Demo:
                 while any(job.status != "completed" for job in jobs):
                     await asyncio.sleep(0.1)
         except TimeoutError:
-            raise RuntimeError(f"not all jobs were run: {jobs}\n{self.log()[-3000:]}") from None
+            raise RuntimeError(await self._describe(f"not all jobs were run: {jobs}")) from None
 
     async def until_running(self, job: FakeJob, seconds: float = 120) -> str:
         """Wait until a job runs; the name of its worker."""
-        async with asyncio.timeout(seconds):
-            while job.status != "in_progress":
-                await asyncio.sleep(0.05)
+        try:
+            async with asyncio.timeout(seconds):
+                while job.status != "in_progress":
+                    await asyncio.sleep(0.05)
+        except TimeoutError:
+            raise RuntimeError(await self._describe(f"the job does not run: {job}")) from None
         claim_id = (job.runner or "").removeprefix("mooring-").rpartition("-")[0]
         claim = await asyncio.to_thread(self.stage.mooring.get_claim, claim_id)
         assert claim.worker is not None

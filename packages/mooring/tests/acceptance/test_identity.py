@@ -54,7 +54,7 @@ def test_a_service_runs_kubectl_inside_and_has_a_token_for_its_audience(searcher
     status = until_code(up, f"{NAMESPACE}/looker", "Serving")
     (pod,) = up.objects("-n", NAMESPACE, "pods", "-l", "mooring.dev/service=looker")
     assert pod["metadata"]["labels"]["azure.workload.identity/use"] == "true"
-    assert f"pod/{pod['metadata']['name']}" in httpx.get(f"{status['url']}/pods", timeout=30).text.splitlines()
+    assert f"pod/{pod['metadata']['name']}" in httpx.get(f"{status['url']}/pods", timeout=120).text.splitlines()
     token = httpx.get(f"{status['url']}/token", timeout=30).text
     known = review(up, token, AUDIENCE)
     assert known["authenticated"] and known["audiences"] == [AUDIENCE]
@@ -67,7 +67,7 @@ def test_a_service_without_an_account_has_no_token(searcher: Up):
     shape = {key: value for key, value in SHAPE.items() if key != "serviceAccountName"}
     up.kubectl("apply", "-f", "-", body=service_body(NAMESPACE, "plain", command=LOOKING, podTemplate=shape))
     status = until_code(up, f"{NAMESPACE}/plain", "Serving")
-    assert "pod/" not in httpx.get(f"{status['url']}/pods", timeout=30).text
+    assert "pod/" not in httpx.get(f"{status['url']}/pods", timeout=120).text
 
 
 def test_a_step_of_a_submission_runs_kubectl_as_its_account(searcher: Up):

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from functools import cache
 
-from mooring.incidents.chronicle import Chronicle
 from mooring.incidents.incident import Figures, Incident
 from mooring.incidents.replay import run_half
+from mooring.incidents.timeline import Timeline
 
 
 @dataclass(frozen=True)
@@ -13,16 +13,16 @@ class Half:
     """The figures and the events of a half."""
 
     figures: Figures
-    chronicle: Chronicle
+    timeline: Timeline
 
     @property
     def told(self) -> str:
         """All events as one text."""
-        return "\n".join(self.chronicle.texts)
+        return "\n".join(self.timeline.texts)
 
 
 @cache
 def play_half(incident: type[Incident], *, protected: bool, seed: int) -> Half:
     """The half of an incident, in virtual time. The same seed gives the same figures, so one run stands for all."""
-    chronicle = Chronicle()
-    return Half(run_half(incident(), protected=protected, seed=seed, audience=chronicle), chronicle)
+    timeline = Timeline()
+    return Half(run_half(incident(), protected=protected, seed=seed, audience=timeline), timeline)

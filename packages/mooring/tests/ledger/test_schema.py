@@ -6,16 +6,18 @@ import asyncpg
 import pytest
 
 import mooring.ledger.postgres
+import mooring.ledger.queries
 from hawser.clock import Entropy, SystemClock
 from mooring.ledger.migrations import SCHEMA, Migration, known_migrations, migrate
 from mooring.ledger.postgres import PostgresLedger
-from mooring.ledger.queries import load, nouns
+from mooring.ledger.queries import load
 from mooring.model.claim import Claim, ClaimState, EndCause
 from mooring.model.errors import Misconfigured
 from packages.mooring.tests.ledger.worlds import NOW, claimed
 from packages.mooring.tests.postgres import PostgresForTests
 
-QUERIES = [(noun, name) for noun in nouns() for name in load(noun)]
+FILES = sorted(Path(mooring.ledger.queries.__file__).parent.glob("*.sql"))
+QUERIES = [(file.stem, name) for file in FILES for name in load(file.stem)]
 
 
 async def open_at(url: str) -> PostgresLedger:

@@ -11,7 +11,7 @@ from mooring.planning.explanations.pool_verdicts import compute_verdict
 from mooring.planning.explanations.pools import PoolView, explain_pool
 from mooring.queries.fleet import PoolReading, WorkerReading
 from mooring.queries.nodes import NodeReading
-from mooring.queries.sight import Sight
+from mooring.queries.visibility import Visibility
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -84,7 +84,7 @@ class AnyReadings:
 
     fleet = EmptyFleet()
 
-    def within(self, _: Sight) -> "AnyReadings":
+    def within(self, _: Visibility) -> "AnyReadings":
         return self
 
 

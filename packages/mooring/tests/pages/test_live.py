@@ -14,7 +14,7 @@ from mooring.dashboard.live import LiveViews, View
 from mooring.dashboard.views import Selection
 from mooring.model.errors import InvalidInput, Unavailable
 from mooring.queries.events import CLIENT_QUEUE, COALESCE_SECONDS, HEARTBEAT_SECONDS, RING, EventHub
-from mooring.queries.sight import EVERYTHING
+from mooring.queries.visibility import EVERYTHING
 from packages.mooring.tests.pages.readings import NOON, AnyReadings, always
 
 Shown = dict[str, str]

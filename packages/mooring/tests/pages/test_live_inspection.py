@@ -18,7 +18,7 @@ from mooring.incidents.replica import Replica
 from mooring.ledger.faults import Fault
 from mooring.model.claim_request import ClaimRequest
 from mooring.queries.events import EventHub
-from mooring.queries.sight import EVERYTHING
+from mooring.queries.visibility import EVERYTHING
 from mooring.queries.worker_detail import read_worker
 from packages.mooring.tests.pages.readings import always
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour, harbour

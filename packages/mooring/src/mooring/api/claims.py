@@ -15,9 +15,9 @@ from mooring.api.access.guard import Guard, Recheck
 from mooring.api.fleet import MOST_ROWS, PAGE_ROWS, pool_in
 from mooring.api.hang_up import watched
 from mooring.api.parameters import Before, Epoch, EpochIfGiven, Reason
-from mooring.controllers.claims.attendance import Caller
 from mooring.controllers.claims.desk import ClaimDesk
 from mooring.controllers.claims.stream import ClaimStream
+from mooring.controllers.claims.waiting_clients import Caller
 from mooring.ledger.records import ClaimFilter
 from mooring.model.claim import Claim, ClaimState
 from mooring.model.claim_request import ClaimRequest

@@ -7,7 +7,7 @@ from typing import Any
 
 from litestar import Request
 
-from mooring.controllers.claims.attendance import Caller
+from mooring.controllers.claims.waiting_clients import Caller
 
 
 @asynccontextmanager

@@ -11,27 +11,27 @@ from mooring.queries.inspection import Inspection
 from mooring.queries.pool_history import HistoryQueries
 from mooring.queries.readings import Readings
 from mooring.queries.services import ServiceQueries
-from mooring.queries.sight import EVERYTHING, Sight
 from mooring.queries.submissions import SubmissionQueries
+from mooring.queries.visibility import EVERYTHING, Visibility
 from mooring.queries.warmups import WarmupQueries
 
 AnyQueries = FleetQueries | HistoryQueries | Inspection | ServiceQueries | SubmissionQueries | WarmupQueries
 
 
 def limited_queries(queries: Readings, guard: Guard) -> dict[str, Provide]:
-    """The dependency `sight`, and the queries within it."""
+    """The dependency `visibility`, and the queries within it."""
 
-    async def sight(request: Request[Any, Any, Any]) -> Sight:
-        return await guard.sight(request)
+    async def visibility(request: Request[Any, Any, Any]) -> Visibility:
+        return await guard.visibility(request)
 
     def limited(everything: AnyQueries) -> Provide:
-        async def provide(sight: Sight) -> Any:
-            return everything if sight is EVERYTHING else everything.within(sight)
+        async def provide(visibility: Visibility) -> Any:
+            return everything if visibility is EVERYTHING else everything.within(visibility)
 
         return Provide(provide)
 
     return {
-        "sight": Provide(sight),
+        "visibility": Provide(visibility),
         "reading": limited(queries.fleet),
         "inspection": limited(queries.inspection),
         "history": limited(queries.history),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from mooring import __version__
-from mooring.cli.completion import complete_pools
+from mooring.cli.completion import complete_pools, complete_workers
 from mooring.cli.help_groups import GroupedHelp
 from mooring.cli.output import Format
 
@@ -48,6 +48,20 @@ Pool = Annotated[
     str,
     typer.Option("--pool", "-p", help="Only of this pool (namespace/name, or a name).", autocompletion=complete_pools),
 ]
+PoolArgument = Annotated[
+    str, typer.Argument(help="Pool of the worker (namespace/name).", autocompletion=complete_pools)
+]
+Worker = Annotated[
+    str,
+    typer.Argument(
+        help="Worker (namespace/name, or a unique name).", metavar="WORKER", autocompletion=complete_workers
+    ),
+]
+Target = Annotated[str, typer.Option("--namespace", "-n", help="Target namespace; default: the file's, then default.")]
+Ttl = Annotated[str, typer.Option("--ttl", help="The claim expires this long after the last heartbeat.")]
+Wait = Annotated[str, typer.Option("--wait", help="How long to wait for a free worker.")]
+Key = Annotated[str, typer.Option("--key", help="Idempotency key: the same key gets the same claim.")]
+Priority = Annotated[int, typer.Option("--priority", help="Higher is served first.")]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, help="Maximum number of rows.")]
 Reason = Annotated[str, typer.Option("--reason", help="Reason, kept in the audit trail.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would change, and change nothing.")]

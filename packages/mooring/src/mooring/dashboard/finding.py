@@ -15,7 +15,7 @@ from mooring.ledger.records import ClaimFilter
 from mooring.model.claim import OPEN
 from mooring.model.errors import Unavailable
 from mooring.queries.readings import Readings
-from mooring.queries.sight import Sight
+from mooring.queries.visibility import Visibility
 
 MOST_FOUND = 30
 _CLAIMS = 500
@@ -88,10 +88,10 @@ def _place(name: str, word: str) -> int:
 
 @get("/find.json", access=SEE_EVERYTHING, include_in_schema=False)
 async def find(
-    all_readings: GivenReadings, sight: Sight, request: Request[Any, Any, Any], q: str = ""
+    all_readings: GivenReadings, visibility: Visibility, request: Request[Any, Any, Any], q: str = ""
 ) -> Response[dict[str, Any]]:
     """What the palette shows for these words."""
-    chosen = choose(await find_everything(all_readings.within(sight), menu_of(request)), q[:200])
+    chosen = choose(await find_everything(all_readings.within(visibility), menu_of(request)), q[:200])
     return Response({"items": [msgspec.to_builtins(one) for one in chosen]}, headers={"Cache-Control": "no-store"})
 
 

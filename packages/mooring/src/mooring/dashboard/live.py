@@ -26,7 +26,7 @@ from mooring.model.errors import InvalidInput, MooringError
 from mooring.queries.events import EventHub
 from mooring.queries.overview import read_overview
 from mooring.queries.readings import Readings
-from mooring.queries.sight import Sight
+from mooring.queries.visibility import Visibility
 
 log = structlog.get_logger()
 
@@ -53,7 +53,7 @@ class View(msgspec.Struct, frozen=True):
 
     page: str
     selection: Selection
-    sight: Sight
+    visibility: Visibility
     reader: Reader = NOBODY
 
 
@@ -63,8 +63,8 @@ class LiveView:
     def __init__(self, key: View, readings: Readings) -> None:
         self._render = RENDERERS[key.page]
         self._key = key
-        self._readings = readings.within(key.sight)
-        self._header = readings.within(key.reader.sight)
+        self._readings = readings.within(key.visibility)
+        self._header = readings.within(key.reader.visibility)
         self._fragments: dict[str, str] = {}
         self.tabs: set[asyncio.Queue[bytes]] = set()
 

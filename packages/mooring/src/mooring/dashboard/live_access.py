@@ -24,7 +24,7 @@ from mooring.dashboard.reader import find_reader
 from mooring.dashboard.views import Selection
 from mooring.model.errors import InvalidInput, MooringError
 from mooring.model.identity import Identity
-from mooring.queries.sight import EVERYTHING
+from mooring.queries.visibility import EVERYTHING
 
 RULES: dict[str, Sees | Act] = {
     "fleet": SEE_NODES,
@@ -60,11 +60,11 @@ class LiveAccess:
         if page == "claim":
             name, _, _ = name.partition("/")
         if isinstance(rule, Sees):
-            sight = await self._scopes.of(identity, rule.resources)
+            visibility = await self._scopes.of(identity, rule.resources)
         else:
             await self._authorization.require(identity, rule.access(namespace, name))
-            sight = EVERYTHING
-        return View(page, selection, sight, await find_reader(identity, self._scopes, page, namespace))
+            visibility = EVERYTHING
+        return View(page, selection, visibility, await find_reader(identity, self._scopes, page, namespace))
 
     def recheck(self, request: Request[Any, Any, Any], seen: View) -> Callable[[], Awaitable[bool]]:
         """Whether the view may still be sent: asked with each message, answered from memory for a few seconds."""

@@ -57,7 +57,7 @@ from mooring.queries.claims import ClaimReading
 from mooring.queries.fleet import FleetQueries, PoolReading, WorkerReading
 from mooring.queries.invariants import InvariantReading
 from mooring.queries.nodes import NodeReading
-from mooring.queries.sight import Sight
+from mooring.queries.visibility import Visibility
 
 _STATIC_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
@@ -101,10 +101,10 @@ def selection_from_query(filters: Selection, shown: Selection, before: Before = 
 
 @get("/", access=SEE_NODES, page="fleet", include_in_schema=False)
 async def fleet_page(
-    all_readings: GivenReadings, sight: Sight, selection: Selection, clock: GivenClock
+    all_readings: GivenReadings, visibility: Visibility, selection: Selection, clock: GivenClock
 ) -> Response[str]:
     """The fleet map, or its table."""
-    page = await read_fleet(all_readings.within(sight), selection, clock.now())
+    page = await read_fleet(all_readings.within(visibility), selection, clock.now())
     return page_response("fleet.html", page=page, selection=selection, here="fleet")
 
 

@@ -19,7 +19,7 @@ from mooring.queries.audit import AuditReading, read_act
 from mooring.queries.fleet import FleetQueries
 from mooring.queries.overview import Overview, read_overview
 from mooring.queries.readings import Readings
-from mooring.queries.sight import EVERYTHING, EVERYWHERE, Namespaces, Sight
+from mooring.queries.visibility import EVERYTHING, EVERYWHERE, Namespaces, Visibility
 
 # Keys of the state of a request.
 _READER, _OVERVIEW, _TOAST, _MENU = "mooring_reader", "mooring_overview", "mooring_toast", "mooring_menu"
@@ -71,7 +71,7 @@ PAGES: Mapping[str, tuple[str, ...]] = {
 class Reader(msgspec.Struct, frozen=True):
     """What it sees of the fleet, and where it may do what the page offers."""
 
-    sight: Sight = Sight()
+    visibility: Visibility = Visibility()
     offers: tuple[tuple[str, Namespaces], ...] = ()
 
     def may(self, offer: str, namespace: str = "") -> bool:
@@ -107,7 +107,7 @@ def prepare_pages(readings: Readings, menu: Menu) -> Prepare:
         namespace = str(request.path_params.get("namespace", ""))
         reader = await find_reader(request.user, scopes, page, namespace)
         request.scope["state"][_READER] = reader
-        fleet = readings.fleet.within(reader.sight)
+        fleet = readings.fleet.within(reader.visibility)
         request.scope["state"][_OVERVIEW] = read_overview(fleet)
         request.scope["state"][_TOAST] = await _find_toast(fleet, request.query_params.get("toast", ""))
 

@@ -39,10 +39,8 @@ def read_services(services: ServiceQueries, selection: Selection) -> ServicesPag
 
 
 def _matches(service: ServiceReading, selection: Selection) -> bool:
-    text = f"{service.namespace}/{service.name} {service.spec.image} {service.status.reason}".lower()
-    if selection.subject not in ("", f"{service.namespace}/{service.name}"):
-        return False
-    return selection.state in ("", service.status.phase) and selection.q.lower() in text
+    status = service.status
+    return selection.matches(f"{service.namespace}/{service.name}", status.phase, service.spec.image, status.reason)
 
 
 async def services_fragments(services: ServiceQueries, selection: Selection, may: May) -> Fragments:

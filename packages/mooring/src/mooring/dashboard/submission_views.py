@@ -45,10 +45,10 @@ def _card(submission: SubmissionDetail) -> Card:
 
 
 def _matches(submission: SubmissionDetail, selection: Selection) -> bool:
-    words = (f"{submission.namespace}/{submission.name}", submission.key, submission.program, submission.status.message)
-    if selection.subject not in ("", f"{submission.namespace}/{submission.name}"):
-        return False
-    return selection.state in ("", submission.status.phase) and selection.q.lower() in " ".join(words).lower()
+    status = submission.status
+    return selection.matches(
+        f"{submission.namespace}/{submission.name}", status.phase, submission.key, submission.program, status.message
+    )
 
 
 async def submissions_fragments(submissions: SubmissionQueries, selection: Selection, may: May) -> Fragments:

@@ -12,8 +12,8 @@ from mooring.api.demand import Days, Price
 from mooring.dashboard.responses import GivenReadings, page_response, twin_response
 from mooring.queries.demand import TargetsReading
 from mooring.queries.readings import Readings
-from mooring.queries.sight import Sight
 from mooring.queries.usage import USUAL_DAYS, UsageReading, UsageReport
+from mooring.queries.visibility import Visibility
 
 
 class UsagePage(msgspec.Struct, frozen=True):
@@ -42,23 +42,23 @@ async def read_usage(readings: Readings, days: int, price: float | None) -> Usag
 
 @get("/usage", page="usage", access=SEE_POOLS, include_in_schema=False)
 async def usage_page(
-    all_readings: GivenReadings, sight: Sight, days: Days = USUAL_DAYS, price: Price = None
+    all_readings: GivenReadings, visibility: Visibility, days: Days = USUAL_DAYS, price: Price = None
 ) -> Response[str]:
     """Worker-hours, and with a price what they cost."""
-    page = await read_usage(all_readings.within(sight), days, price)
+    page = await read_usage(all_readings.within(visibility), days, price)
     return page_response("usage.html", page=page, here="usage")
 
 
 @get(["/usage.json", "/usage.csv"], access=SEE_POOLS, include_in_schema=False)
 async def usage_twin(
     all_readings: GivenReadings,
-    sight: Sight,
+    visibility: Visibility,
     request: Request[Any, Any, Any],
     days: Days = USUAL_DAYS,
     price: Price = None,
 ) -> Response[Any]:
     """The rows of the page."""
-    report = await all_readings.within(sight).history.usage.report(days, price)
+    report = await all_readings.within(visibility).history.usage.report(days, price)
     return twin_response(request, UsageReading, report.items)
 
 

@@ -60,6 +60,12 @@ class Selection(msgspec.Struct, frozen=True):
         values = {**msgspec.structs.asdict(self), **changes}
         return urlencode({name: value for name, value in values.items() if value and (name, value) != ("view", "map")})
 
+    def matches(self, subject: str, state: str, *words: str) -> bool:
+        """Whether the page shows this object; a search looks at its name and at these words."""
+        if self.subject not in ("", subject):
+            return False
+        return self.state in ("", state) and self.q.lower() in " ".join((subject, *words)).lower()
+
 
 Fragments = Mapping[str, str]
 May = Callable[[str, str], bool]

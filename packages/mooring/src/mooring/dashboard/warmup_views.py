@@ -24,10 +24,8 @@ def read_warmups(warmups: WarmupQueries, selection: Selection) -> WarmupsPage:
 
 
 def _matches(warmup: WarmupReading, selection: Selection) -> bool:
-    text = f"{warmup.namespace}/{warmup.name} {warmup.spec.dataset} {warmup.status.reason}".lower()
-    if selection.subject not in ("", f"{warmup.namespace}/{warmup.name}"):
-        return False
-    return selection.state in ("", warmup.status.phase) and selection.q.lower() in text
+    status = warmup.status
+    return selection.matches(f"{warmup.namespace}/{warmup.name}", status.phase, warmup.spec.dataset, status.reason)
 
 
 async def warmups_fragments(warmups: WarmupQueries, selection: Selection, may: May) -> Fragments:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hawser.clock import Entropy
-from mooring.demo.reports import read_hits
 from mooring.demo.shards import CHECKSUMS, seal, shard_folder
 from mooring.demo.taxonomy import write_taxid_map, write_taxonomy
 
@@ -83,18 +82,6 @@ def make_dataset(root: Path, shards: int = 10, batches: int = 2, seed: int = 7, 
         dataset.queries(batch).parent.mkdir(parents=True, exist_ok=True)
         dataset.queries(batch).write_text(_fasta(queries[batch::batches]))
     return dataset
-
-
-def search_whole(dataset: Dataset) -> list[str]:
-    """The hits of one unsharded search, sorted."""
-    hits: list[str] = []
-    for batch in range(dataset.batches):
-        command = ["blastn", "-db", str(dataset.whole), "-query", str(dataset.queries(batch)), "-evalue", EVALUE]
-        command += ["-searchsp", str(SEARCH_SPACE), "-outfmt", " ".join(OUTPUT_TOKENS)]
-        environment = {**os.environ, "BLASTDB": str(dataset.whole.parent)}
-        found = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
-        hits += read_hits(found.stdout)
-    return sorted(hits)
 
 
 def _make_database(path: Path, sequences: Sequence[Strand]) -> None:

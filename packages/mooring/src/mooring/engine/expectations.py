@@ -47,10 +47,6 @@ class Expectations(Generic[T]):
         """A create was sent; `version` is the resourceVersion of its answer."""
         self._of(scope).creating[name] = _Create(version, item, self._expiry())
 
-    def expects(self, scope: str, name: str) -> bool:
-        """Whether a create of that name is known and not seen yet."""
-        return name in self._of(scope).creating
-
     def deleted(self, scope: str, uid: str) -> None:
         """A delete was accepted."""
         self._of(scope).deleting[uid] = self._expiry()

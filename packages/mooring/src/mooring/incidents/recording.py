@@ -6,12 +6,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from mooring.incidents.chronicle import Chronicle
 from mooring.incidents.incident import Figures, Incident
 from mooring.incidents.replay import Outcome
 from mooring.incidents.scene import Cell, Scene
 from mooring.incidents.stage import Audience, Nobody
 from mooring.incidents.table import compute_rows
+from mooring.incidents.timeline import Timeline
 
 V = TypeVar("V")
 _DIGITS = 1  # of the seconds of a frame
@@ -48,7 +48,7 @@ class ReplayRecording(msgspec.Struct):
     failure: str
 
 
-class Recorder(Chronicle):
+class Recorder(Timeline):
     """An audience that keeps events and every change of the map, and shows them to another one, too."""
 
     def __init__(self, beside: Audience = Nobody()) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 from mooring.model.audit import Subject
 from mooring.model.proof import Proofs
@@ -58,6 +58,37 @@ class RetireWorker:
             "uid": self.worker.uid,
             "resourceVersion": self.worker.resource_version,
         }
+
+
+class _Job(Protocol):
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def uid(self) -> str: ...
+
+
+class JobDelete:
+    """The delete of one Job, as the rails and the audit row name it."""
+
+    __slots__ = ()
+
+    invariant: ClassVar[str]
+    job: _Job
+
+    @property
+    def key(self) -> str:
+        """Identifies the action; equal on both ticks."""
+        return f"{self.invariant}/{self.job.uid}"
+
+    @property
+    def action(self) -> str:
+        return "delete"
+
+    @property
+    def subject(self) -> Subject:
+        return Subject("Job", self.job.namespace, self.job.name, self.job.uid)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from hawser.clock import Clock
-from mooring.queries.sight import Namespaces, Sight
+from mooring.queries.visibility import Namespaces, Visibility
 
 COALESCE_SECONDS = 1.0
 HEARTBEAT_SECONDS = 5.0
@@ -32,28 +32,28 @@ class Event(msgspec.Struct, frozen=True):
         body = msgspec.json.encode({"changes": self.changes})
         return b"id: %d\nevent: %s\ndata: %s\n\n" % (self.id, self.type.encode(), body)
 
-    def within(self, sight: Sight) -> "Event":
+    def within(self, visibility: Visibility) -> "Event":
         """The same event with the keys that a reader may see. Without any it is a heartbeat."""
-        seen = {kind: [key for key in keys if _sees(sight, kind, key)] for kind, keys in self.changes.items()}
+        seen = {kind: [key for key in keys if _sees(visibility, kind, key)] for kind, keys in self.changes.items()}
         kept = {kind: keys for kind, keys in seen.items() if keys}
         return Event(self.id, "heartbeat" if self.changes and not kept else self.type, kept)
 
 
-def _sees(sight: Sight, kind: str, key: str) -> bool:
+def _sees(visibility: Visibility, kind: str, key: str) -> bool:
     namespace = key.partition("/")[0]
     namespaces: dict[str, Namespaces] = {
-        "pool": sight.workerpools,
-        "worker": sight.workerpools,
-        "budget": sight.workerpools,
-        "warmup": sight.warmups,
-        "submission": sight.submissions,
-        "service": sight.managedservices,
+        "pool": visibility.workerpools,
+        "worker": visibility.workerpools,
+        "budget": visibility.workerpools,
+        "warmup": visibility.warmups,
+        "submission": visibility.submissions,
+        "service": visibility.managedservices,
     }
     if kind == "audit":
-        return sight.invariants or (bool(namespace) and namespace in sight.workerpools)
+        return visibility.invariants or (bool(namespace) and namespace in visibility.workerpools)
     if kind in namespaces:
         return namespace in namespaces[kind]
-    return sight.nodes if kind in ("node", "nodepool") else sight.invariants
+    return visibility.nodes if kind in ("node", "nodepool") else visibility.invariants
 
 
 class EventHub:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from copy import copy
 from datetime import datetime
-from typing import Self
 
 import msgspec
 
@@ -26,8 +24,8 @@ from mooring.planning.workers import classify_worker
 from mooring.queries.invariants import InvariantQueries, InvariantReading
 from mooring.queries.nodes import NodeReading, explain_held, load_of, read_node, worker_requests
 from mooring.queries.pools import PoolStandings
-from mooring.queries.sight import EVERYTHING, Sight
 from mooring.queries.sources import HealthSource, NodeSource, PoolSource, QuarantineSource
+from mooring.queries.visibility import LimitedQueries
 
 
 class PoolReading(msgspec.Struct, frozen=True, rename="camel"):
@@ -65,7 +63,7 @@ class WorkerReading(msgspec.Struct, frozen=True, rename="camel"):
     health: str = ""  # empty: not checked
 
 
-class FleetQueries:
+class FleetQueries(LimitedQueries):
     """Answers questions from caches and the ledger; changes nothing."""
 
     def __init__(
@@ -85,13 +83,6 @@ class FleetQueries:
         self._ledger = ledger
         self._standings = standings
         self._invariants = invariants
-        self._sight = EVERYTHING
-
-    def within(self, sight: Sight) -> Self:
-        """The same queries, limited to what a reader may see."""
-        limited = copy(self)
-        limited._sight = sight
-        return limited
 
     def namespaces(self) -> set[str]:
         """The namespaces that have pools or workers."""
@@ -99,7 +90,7 @@ class FleetQueries:
 
     def pools(self) -> list[PoolReading]:
         """All pools, by namespace and name."""
-        seen = self._sight.workerpools
+        seen = self._visibility.workerpools
         return [self._read_pool(pool) for _, pool in sorted(self._fleet.pools.items()) if pool.namespace in seen]
 
     def has_pool(self, namespace: str, name: str) -> bool:
@@ -139,7 +130,7 @@ class FleetQueries:
             for key, workers in sorted(self._fleet.worker_pools.items())
             if namespace in ("", key.partition("/")[0])
             and pool in ("", key.partition("/")[2])
-            and key.partition("/")[0] in self._sight.workerpools
+            and key.partition("/")[0] in self._visibility.workerpools
             for worker in sorted(workers.values(), key=_natural)
             if node in ("", worker.node)
         ]
@@ -178,7 +169,7 @@ class FleetQueries:
         return [
             read_node(node, by_node[name], closed.get(node.uid), load_of(node, by_node[name], requests))
             for name, node in sorted(self._nodes.by_name.items())
-            if self._sight.nodes or by_node[name]
+            if self._visibility.nodes or by_node[name]
         ]
 
     def explain_node(self, node: Node, workers: list[WorkerReading]) -> Why:
@@ -196,7 +187,7 @@ class FleetQueries:
     @property
     def sees_invariants(self) -> bool:
         """Whether the reader may see invariants."""
-        return self._sight.invariants
+        return self._visibility.invariants
 
     def invariants(self) -> list[InvariantReading]:
         """All invariants; those that this build does not enforce say so."""
@@ -208,19 +199,19 @@ class FleetQueries:
 
     async def audit(self, which: AuditFilter, limit: int, before: int | None) -> AuditPage:
         """What was done, newest first. Acts on what is in no namespace are shown to who may read invariants."""
-        if not self._sight.invariants:
-            which = msgspec.structs.replace(which, within=self._sight.workerpools.limit, namespaced=True)
+        if not self._visibility.invariants:
+            which = msgspec.structs.replace(which, within=self._visibility.workerpools.limit, namespaced=True)
         return await self._ledger.audit.list(which, limit=limit, before_sequence=before)
 
     async def claims(self, which: ClaimFilter, limit: int, before: int | None) -> ClaimPage:
         """Claims, newest first."""
-        which = msgspec.structs.replace(which, within=self._sight.workerpools.limit)
+        which = msgspec.structs.replace(which, within=self._visibility.workerpools.limit)
         return await self._ledger.claims.list(which, limit=limit, before_ticket=before)
 
     async def claim(self, claim_id: str) -> Claim | None:
         """One claim of a pool that may be seen."""
         found = await self._ledger.claims.get(claim_id)
-        return found if found is not None and found.namespace in self._sight.workerpools else None
+        return found if found is not None and found.namespace in self._visibility.workerpools else None
 
     async def queue_places(self, waiting: Iterable[Claim]) -> dict[str, int]:
         """The place of each waiting claim in its pool's queue, 1 for the head."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from copy import copy
 from dataclasses import dataclass
 from typing import Self
 
@@ -22,8 +21,8 @@ from mooring.planning.workers import classify_worker
 from mooring.queries.fleet import FleetQueries, WorkerReading
 from mooring.queries.history import Histories
 from mooring.queries.pool_history import HistoryQueries
-from mooring.queries.sight import EVERYTHING, Sight
 from mooring.queries.sources import HealthSource, NodeSource, PoolSource
+from mooring.queries.visibility import LimitedQueries, Visibility
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class InspectedNode:
     why: Why
 
 
-class Inspection:
+class Inspection(LimitedQueries):
     """Answers from caches and the ledger; changes nothing."""
 
     def __init__(
@@ -67,14 +66,11 @@ class Inspection:
         self.clock = clock
         self._histories = Histories(ledger, clock)
         self.history = HistoryQueries(ledger, clock)
-        self._sight = EVERYTHING
 
-    def within(self, sight: Sight) -> Self:
-        """The same queries, limited to what a reader may see."""
-        limited = copy(self)
-        limited._sight = sight
-        limited._reading = self._reading.within(sight)
-        limited.history = self.history.within(sight)
+    def within(self, visibility: Visibility) -> Self:
+        limited = super().within(visibility)
+        limited._reading = self._reading.within(visibility)
+        limited.history = self.history.within(visibility)
         return limited
 
     async def worker(self, namespace: str, name: str, history_age: float = 0.0) -> InspectedWorker | None:
@@ -112,13 +108,13 @@ class Inspection:
     def _node(self, name: str) -> Node | None:
         """A node that may be seen, or that runs workers that may."""
         node = self._nodes.by_name.get(name)
-        return node if self._sight.nodes or self._runs_seen_workers(name) else None
+        return node if self._visibility.nodes or self._runs_seen_workers(name) else None
 
     def _runs_seen_workers(self, node: str) -> bool:
         return any(
             worker.node == node
             for key, workers in self._fleet.worker_pools.items()
-            if key.partition("/")[0] in self._sight.workerpools
+            if key.partition("/")[0] in self._visibility.workerpools
             for worker in workers.values()
         )
 
@@ -166,7 +162,7 @@ class Inspection:
         here: list[ClassifiedWorker] = []
         elsewhere: dict[str, int] = defaultdict(int)
         for key, workers in sorted(self._fleet.worker_pools.items()):
-            if key.partition("/")[0] not in self._sight.workerpools:
+            if key.partition("/")[0] not in self._visibility.workerpools:
                 continue
             for worker in workers.values():
                 if worker.node != node and not waiting.get(key):

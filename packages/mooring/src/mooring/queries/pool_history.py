@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from copy import copy
 from datetime import datetime, timedelta
-from typing import Self
 
 import msgspec
 
@@ -24,8 +22,8 @@ from mooring.model.pool_history import (
     compute_steps,
 )
 from mooring.queries.demand import DemandQueries
-from mooring.queries.sight import EVERYTHING, Sight
 from mooring.queries.usage import UsageQueries
+from mooring.queries.visibility import LimitedQueries
 
 MOST_POINTS = 1500
 USUAL_POINTS = 360
@@ -81,21 +79,14 @@ class Arrivals(msgspec.Struct, frozen=True, rename="camel"):
     start_seconds: float | None  # mean of the starts; null if none was seen
 
 
-class HistoryQueries:
+class HistoryQueries(LimitedQueries):
     """Reads the ledger; keeps the last minutes of all pools for a moment, for pages that show them every second."""
 
     def __init__(self, ledger: Ledger, clock: Clock) -> None:
         self._ledger = ledger
         self._clock = clock
-        self._sight = EVERYTHING
         self._recent: dict[str, tuple[float, dict[str, list[Sample]]]] = {}
         self._charted: dict[tuple[str, str, int], tuple[float, PoolHistory]] = {}
-
-    def within(self, sight: Sight) -> Self:
-        """The same queries, limited to what a reader may see."""
-        limited = copy(self)
-        limited._sight = sight
-        return limited
 
     async def of_pool(self, namespace: str, name: str, range_seconds: int, step_seconds: int = 0) -> PoolHistory:
         """The last `range_seconds` of one pool, in steps; without a step, up to 360. May raise `InvalidInput`."""
@@ -116,7 +107,7 @@ class HistoryQueries:
     @property
     def usage(self) -> UsageQueries:
         """Worker-hours, summed up with the history."""
-        return UsageQueries(self._ledger, self._clock, self._sight)
+        return UsageQueries(self._ledger, self._clock, self._visibility)
 
     async def arrivals(self, namespace: str, name: str) -> Arrivals:
         """All arrivals of the last day."""
@@ -164,7 +155,7 @@ class HistoryQueries:
             for sample in samples:
                 found.setdefault(f"{sample.namespace}/{sample.pool}", []).append(sample)
             self._recent[""] = (now, found)
-        return {key: of_pool for key, of_pool in found.items() if key.partition("/")[0] in self._sight.workerpools}
+        return {key: of_pool for key, of_pool in found.items() if key.partition("/")[0] in self._visibility.workerpools}
 
 
 def _usual_step(range_seconds: int) -> int:

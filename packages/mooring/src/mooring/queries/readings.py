@@ -11,8 +11,8 @@ from mooring.queries.inspection import Inspection
 from mooring.queries.pods import PodQueries
 from mooring.queries.pool_history import HistoryQueries
 from mooring.queries.services import ServiceQueries
-from mooring.queries.sight import Sight
 from mooring.queries.submissions import SubmissionQueries
+from mooring.queries.visibility import Visibility
 from mooring.queries.warmups import WarmupQueries
 
 
@@ -47,13 +47,13 @@ class Readings:
             "managedservices": self.services.namespaces,
         }
 
-    def within(self, sight: Sight) -> Self:
+    def within(self, visibility: Visibility) -> Self:
         """The same queries, limited to what a reader may see."""
         return replace(
             self,
-            fleet=self.fleet.within(sight),
-            services=self.services.within(sight),
-            warmups=self.warmups.within(sight),
-            submissions=self.submissions.within(sight),
-            inspection=self.inspection.within(sight),
+            fleet=self.fleet.within(visibility),
+            services=self.services.within(visibility),
+            warmups=self.warmups.within(visibility),
+            submissions=self.submissions.within(visibility),
+            inspection=self.inspection.within(visibility),
         )

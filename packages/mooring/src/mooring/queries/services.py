@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from copy import copy
-from typing import Self
 
 import msgspec
 
@@ -16,8 +14,8 @@ from mooring.model.suggestions import suggest
 from mooring.model.why import Why
 from mooring.planning.explanations.invariants import Violation
 from mooring.planning.services.diagnosis import judge_answer
-from mooring.queries.sight import EVERYTHING, Sight
 from mooring.queries.sources import AnswerSource, ServiceSource
+from mooring.queries.visibility import LimitedQueries
 
 DOCUMENTATION_PATHS = ("/docs", "/swagger-ui/index.html", "/redoc")
 
@@ -41,19 +39,12 @@ class ServiceReading(msgspec.Struct, frozen=True, rename="camel"):
     uid: str = ""
 
 
-class ServiceQueries:
+class ServiceQueries(LimitedQueries):
     """Answers from the caches; documents are asked for live."""
 
     def __init__(self, informer: ServiceSource, evidence: AnswerSource) -> None:
         self._informer = informer
         self._evidence = evidence
-        self._sight = EVERYTHING
-
-    def within(self, sight: Sight) -> Self:
-        """The same queries, limited to what a reader may see."""
-        limited = copy(self)
-        limited._sight = sight
-        return limited
 
     def namespaces(self) -> set[str]:
         """The namespaces that have services."""
@@ -65,7 +56,7 @@ class ServiceQueries:
 
     def services(self, name: str = "") -> list[ServiceReading]:
         """All services by namespace and name, or those of one name; `NotFound` when there is none of it."""
-        seen = self._sight.managedservices
+        seen = self._visibility.managedservices
         everyone = [(key, one) for key, one in sorted(self._informer.services.items()) if one.namespace in seen]
         named = [one for key, one in everyone if name in ("", key, one.name)]
         if name and not named:
@@ -135,7 +126,9 @@ class ServiceQueries:
         return service
 
     def _unknown(self, name: str) -> NotFound:
-        seen = [key for key, one in self._informer.services.items() if one.namespace in self._sight.managedservices]
+        seen = [
+            key for key, one in self._informer.services.items() if one.namespace in self._visibility.managedservices
+        ]
         return NotFound(f"there is no service {name}", fix=suggest(name, seen, "services"))
 
     def _read(self, service: Service) -> ServiceReading:

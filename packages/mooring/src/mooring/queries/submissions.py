@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from datetime import datetime
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 
@@ -16,8 +15,8 @@ from mooring.model.errors import NotFound
 from mooring.model.evidence import Failure
 from mooring.model.submission import Gate, JobCounts, Phase, StepStatus, SubmissionSpec
 from mooring.model.why import Condition, Why
-from mooring.queries.sight import EVERYTHING, Sight
 from mooring.queries.sources import SubmissionSource
+from mooring.queries.visibility import LimitedQueries
 
 
 class SubmissionState(msgspec.Struct, frozen=True, rename="camel"):
@@ -67,25 +66,18 @@ class SubmissionDetail(msgspec.Struct, frozen=True, rename="camel"):
     spec: SubmissionSpec
 
 
-class SubmissionQueries:
+class SubmissionQueries(LimitedQueries):
     """Answers from the caches."""
 
     def __init__(self, informer: SubmissionSource) -> None:
         self._informer = informer
-        self._sight = EVERYTHING
-
-    def within(self, sight: Sight) -> Self:
-        """The same queries, limited to what a reader may see."""
-        limited = copy(self)
-        limited._sight = sight
-        return limited
 
     def namespaces(self) -> set[str]:
         """The namespaces that have submissions."""
         return {view.metadata.namespace for view in self._informer.submissions}
 
     def _seen(self) -> list[Submission]:
-        seen = self._sight.submissions
+        seen = self._visibility.submissions
         return [view for view in self._informer.submissions if view.metadata.namespace in seen]
 
     def submissions(self, namespace: str = "", phase: str = "") -> list[SubmissionReading]:

@@ -10,7 +10,7 @@ from hawser.clock import Clock
 from mooring.ledger.port import Ledger
 from mooring.model.errors import InvalidInput
 from mooring.model.usage import BUSY, IDLE, STARTING, UsageRow
-from mooring.queries.sight import Sight
+from mooring.queries.visibility import Visibility
 
 USUAL_DAYS = 7
 MOST_DAYS = 400
@@ -45,10 +45,10 @@ class UsageReport(msgspec.Struct, frozen=True, rename="camel"):
 class UsageQueries:
     """Reads the ledger, within what a reader may see."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, sight: Sight) -> None:
+    def __init__(self, ledger: Ledger, clock: Clock, visibility: Visibility) -> None:
         self._ledger = ledger
         self._clock = clock
-        self._sight = sight
+        self._visibility = visibility
 
     async def report(self, days: int = USUAL_DAYS, price: float | None = None) -> UsageReport:
         """The last days, today included; `price` is for one worker-hour. May raise `InvalidInput`."""
@@ -58,7 +58,7 @@ class UsageQueries:
             raise InvalidInput("price", price, "at least 0")
         until = self._clock.now().date()
         since = until - timedelta(days=days - 1)
-        limit = self._sight.workerpools.limit
+        limit = self._visibility.workerpools.limit
         rows: tuple[UsageRow, ...] = ()
         if limit is None or limit:
             namespaces = None if limit is None else sorted(limit)

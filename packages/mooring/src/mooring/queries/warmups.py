@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from copy import copy
 from datetime import datetime
-from typing import Self
 
 import msgspec
 
@@ -12,8 +10,8 @@ from mooring.model.warmup import Warmup, WarmupSpec, WarmupStatus
 from mooring.model.why import Why
 from mooring.planning.explanations.warmups import explain_warmup
 from mooring.planning.warmups.warm_nodes import warm_nodes
-from mooring.queries.sight import EVERYTHING, Sight
 from mooring.queries.sources import NodeSource, WarmupSource
+from mooring.queries.visibility import LimitedQueries
 
 
 class WarmupReading(msgspec.Struct, frozen=True, rename="camel"):
@@ -32,19 +30,12 @@ class WarmupReading(msgspec.Struct, frozen=True, rename="camel"):
     why: Why
 
 
-class WarmupQueries:
+class WarmupQueries(LimitedQueries):
     """Answers questions from caches; changes nothing."""
 
     def __init__(self, informer: WarmupSource, nodes: NodeSource) -> None:
         self._informer = informer
         self._nodes = nodes
-        self._sight = EVERYTHING
-
-    def within(self, sight: Sight) -> Self:
-        """The same queries, limited to what a reader may see."""
-        limited = copy(self)
-        limited._sight = sight
-        return limited
 
     def namespaces(self) -> set[str]:
         """The namespaces that have Warmups."""
@@ -52,7 +43,7 @@ class WarmupQueries:
 
     def warmups(self) -> list[WarmupReading]:
         """All Warmups, by namespace and name."""
-        seen = self._sight.warmups
+        seen = self._visibility.warmups
         return [self._read(one) for _, one in sorted(self._informer.warmups.items()) if one.namespace in seen]
 
     def warmup(self, namespace: str, name: str) -> WarmupReading:

@@ -91,7 +91,6 @@ SEE_AUDIT = sees("workerpools", "invariants")
 SEE_EVERYTHING = sees("workerpools", "warmups", "submissions", "managedservices", "nodes", "invariants")
 CREATE_POOL = Act("create", "workerpools", named=False)
 CHANGE_POOL = Act("update", "workerpools")
-DELETE_POOL = Act("delete", "workerpools")
 ORDER_POOL = Asks((CREATE_POOL, CHANGE_POOL))
 ADOPT = CHANGE_POOL
 RETIRE = Act("delete", "workerpools", "workers", named=False)

@@ -13,7 +13,7 @@ from mooring.api.access.scope import Scopes
 from mooring.api.limits import Limits, address_of, caller_of
 from mooring.model.errors import Forbidden, MooringError, Unauthorized
 from mooring.model.identity import Identity
-from mooring.queries.sight import EVERYTHING, Sight
+from mooring.queries.visibility import EVERYTHING, Visibility
 
 RECHECK_SECONDS = 10.0
 
@@ -69,20 +69,20 @@ class Guard:
         elif not isinstance(rule, Sees | Asks | Open) and connection.scope.get("method") != "OPTIONS":
             raise Forbidden("this route declares no act, so nobody may use it", fix="report this as a bug")
 
-    async def sight(self, connection: Connection) -> Sight:
+    async def visibility(self, connection: Connection) -> Visibility:
         """What the caller may see of what the route lists. A route that is no list was authorized as a whole."""
         rule = connection.route_handler.opt.get(KEY)
         if not isinstance(rule, Sees):
             return EVERYTHING
         return await self._scopes.of(connection.user, rule.resources)
 
-    async def still_allows(self, connection: Connection, seen: Sight | None = None) -> bool:
+    async def still_allows(self, connection: Connection, seen: Visibility | None = None) -> bool:
         """Whether a stream may go on: the caller is the same, is allowed the same, and sees the same."""
         try:
             before: Identity = connection.user
             connection.scope["user"] = await self._identify(connection)
             await self._authorize(connection, connection.route_handler)
-            return bool(connection.user == before and (seen is None or await self.sight(connection) == seen))
+            return bool(connection.user == before and (seen is None or await self.visibility(connection) == seen))
         except MooringError:
             return False
 
@@ -90,7 +90,7 @@ class Guard:
 class Recheck:
     """The permission of a stream, checked again every few seconds: it must not outlive what was granted."""
 
-    def __init__(self, guard: Guard, connection: Connection, seen: Sight | None = None) -> None:
+    def __init__(self, guard: Guard, connection: Connection, seen: Visibility | None = None) -> None:
         self._guard = guard
         self._connection = connection
         self._seen = seen

@@ -7,7 +7,7 @@ from typing import Any
 from mooring.api.access.acts import CORE, LIST, Act
 from mooring.api.access.authorization import Authorization
 from mooring.model.identity import Identity
-from mooring.queries.sight import EVERYTHING, EVERYWHERE, Namespaces, Sight
+from mooring.queries.visibility import EVERYTHING, EVERYWHERE, Namespaces, Visibility
 
 KnownNamespaces = Mapping[str, Callable[[], Iterable[str]]]
 """By resource: the namespaces in which some are."""
@@ -22,7 +22,7 @@ class Scopes:
         self._authorization = authorization
         self._known = known
 
-    async def of(self, identity: Identity, resources: Iterable[str]) -> Sight:
+    async def of(self, identity: Identity, resources: Iterable[str]) -> Visibility:
         """What the caller may see of these resources; nothing of others."""
         if identity.is_operator:
             return EVERYTHING
@@ -32,7 +32,7 @@ class Scopes:
                 found[resource] = await self._authorization.allows(identity, _CLUSTER_WIDE[resource].access())
             else:
                 found[resource] = await self._namespaces(identity, resource)
-        return Sight(**found)
+        return Visibility(**found)
 
     async def _namespaces(self, identity: Identity, resource: str) -> Namespaces:
         return await self.where(identity, Act(LIST, resource), self._known[resource]())

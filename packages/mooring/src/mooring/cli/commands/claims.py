@@ -6,20 +6,25 @@ import typer
 
 from mooring.cli.application import (
     DryRun,
+    Key,
     Limit,
     Namespace,
     Output,
     Pool,
+    PoolArgument,
+    Priority,
     State,
     Token,
+    Ttl,
     Url,
+    Wait,
     Watch,
     Yes,
     app,
     call_remote,
     run_list,
 )
-from mooring.cli.completion import complete_claims, complete_pools
+from mooring.cli.completion import complete_claims
 from mooring.cli.output import Format
 
 OPEN_CLAIMS = "queued,claimed,running"
@@ -47,15 +52,15 @@ def claims(
 
 @app.command()
 def claim(
-    pool: Annotated[str, typer.Argument(help="Pool of the worker (namespace/name).", autocompletion=complete_pools)],
+    pool: PoolArgument,
     command: Annotated[list[str], typer.Argument(help="Command to run while the claim is held.", metavar="-- CMD...")],
     owner: Annotated[
         str, typer.Option("--owner", help="Owner of the claim; counts against the pool's limit. Default: the caller.")
     ] = "",
-    ttl: Annotated[str, typer.Option("--ttl", help="The claim expires this long after the last heartbeat.")] = "5m",
-    wait: Annotated[str, typer.Option("--wait", help="How long to wait for a free worker.")] = "60s",
-    key: Annotated[str, typer.Option("--key", help="Idempotency key: the same key gets the same claim.")] = "",
-    priority: Annotated[int, typer.Option("--priority", help="Higher is served first.")] = 0,
+    ttl: Ttl = "5m",
+    wait: Wait = "60s",
+    key: Key = "",
+    priority: Priority = 0,
     detached: Annotated[
         bool, typer.Option("--detached", help="Keep its place also when this command is gone.")
     ] = False,

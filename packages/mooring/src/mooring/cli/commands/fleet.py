@@ -14,12 +14,13 @@ from mooring.cli.application import (
     Token,
     Url,
     Watch,
+    Worker,
     Yes,
     app,
     call_remote,
     run_list,
 )
-from mooring.cli.completion import complete_nodes, complete_pools, complete_workers
+from mooring.cli.completion import complete_nodes, complete_pools
 from mooring.cli.output import Format
 
 
@@ -63,12 +64,7 @@ def nodes(
 
 @app.command()
 def retire(
-    worker: Annotated[
-        str,
-        typer.Argument(
-            help="Worker (namespace/name, or a unique name).", metavar="WORKER", autocompletion=complete_workers
-        ),
-    ],
+    worker: Worker,
     reason: Reason = "",
     force: Annotated[bool, typer.Option("--force", help="Revoke the claims that hold the worker first.")] = False,
     dry_run: DryRun = False,

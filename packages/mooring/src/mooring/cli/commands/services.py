@@ -6,10 +6,22 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from mooring.cli.application import DryRun, Namespace, Output, Reason, State, Token, Url, Watch, Yes, app, call_remote
+from mooring.cli.application import (
+    DryRun,
+    Namespace,
+    Output,
+    Reason,
+    State,
+    Target,
+    Token,
+    Url,
+    Watch,
+    Yes,
+    app,
+    call_remote,
+)
 from mooring.cli.output import Format
 
-Target = Annotated[str, typer.Option("--namespace", "-n", help="Target namespace; default: the file's, then default.")]
 _SHOW = "list"
 
 

@@ -5,10 +5,8 @@ from typing import Annotated
 
 import typer
 
-from mooring.cli.application import Namespace, Output, State, Token, Url, Watch, Yes, app, call_remote, run_list
+from mooring.cli.application import Namespace, Output, State, Target, Token, Url, Watch, Yes, app, call_remote, run_list
 from mooring.cli.output import Format
-
-Target = Annotated[str, typer.Option("--namespace", "-n", help="Target namespace; default: the file's, then default.")]
 
 
 @app.command()

@@ -4,15 +4,21 @@ from typing import Annotated
 
 import typer
 
-from mooring.cli.application import Namespace, State, Token, Url, app, call_remote
-from mooring.cli.completion import complete_pools, complete_workers
+from mooring.cli.application import (
+    Key,
+    Namespace,
+    PoolArgument,
+    Priority,
+    State,
+    Token,
+    Ttl,
+    Url,
+    Wait,
+    Worker,
+    app,
+    call_remote,
+)
 
-Worker = Annotated[
-    str,
-    typer.Argument(
-        help="Worker (namespace/name, or a unique name).", metavar="WORKER", autocompletion=complete_workers
-    ),
-]
 Container = Annotated[str, typer.Option("--container", "-c", help="Container; default: as kubectl chooses it.")]
 Context = Annotated[str, typer.Option("--context", help="Context of your kubeconfig.")]
 Kubeconfig = Annotated[
@@ -65,13 +71,13 @@ def execute(
 
 @app.command()
 def run(
-    pool: Annotated[str, typer.Argument(help="Pool of the worker (namespace/name).", autocompletion=complete_pools)],
+    pool: PoolArgument,
     command: Annotated[list[str], typer.Argument(help="Command to run on the worker.", metavar="-- CMD...")],
     owner: Annotated[str, typer.Option("--owner", help="Owner of the claim. Default: the caller.")] = "",
-    ttl: Annotated[str, typer.Option("--ttl", help="The claim expires this long after the last heartbeat.")] = "5m",
-    wait: Annotated[str, typer.Option("--wait", help="How long to wait for a free worker.")] = "60s",
-    key: Annotated[str, typer.Option("--key", help="Idempotency key: the same key gets the same claim.")] = "",
-    priority: Annotated[int, typer.Option("--priority", help="Higher is served first.")] = 0,
+    ttl: Ttl = "5m",
+    wait: Wait = "60s",
+    key: Key = "",
+    priority: Priority = 0,
     container: Container = "",
     context: Context = "",
     kubeconfig: Kubeconfig = "",

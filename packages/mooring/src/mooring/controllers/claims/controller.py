@@ -5,8 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mooring.controllers.activity import PolledActivity
-from mooring.controllers.claims.attendance import Attendance
-from mooring.controllers.claims.bells import Bells
 from mooring.controllers.claims.desk import ClaimDesk
 from mooring.controllers.claims.dispatch import Dispatch
 from mooring.controllers.claims.forgotten_sessions import ForgottenSessions
@@ -22,6 +20,8 @@ from mooring.controllers.claims.retirement import Retirement
 from mooring.controllers.claims.revocations import MintRevocations
 from mooring.controllers.claims.stamps import Stamps
 from mooring.controllers.claims.stream import ClaimStream
+from mooring.controllers.claims.waiting_clients import WaitingClients
+from mooring.controllers.claims.wakeups import Wakeups
 from mooring.controllers.fleet import Fleet
 from mooring.controllers.polls import Polls
 from mooring.engine.context import Context
@@ -51,16 +51,16 @@ class ClaimController:
         self.release = ClaimRelease(context, fleet, ready, self.stamps)
         self.revocations = MintRevocations(context, fleet, given.minter)
         handover = Handover(context, ready, self.stamps, given.minter, self.revocations, self.release)
-        self.attendance = Attendance(context, Bells(), self.release)
+        self.clients = WaitingClients(context, Wakeups(), self.release)
         refusals = Refusals(context.ledger, given.shortage)
-        self.desk = ClaimDesk(context, fleet, ready, handover, self.release, refusals, self.attendance)
+        self.desk = ClaimDesk(context, fleet, ready, handover, self.release, refusals, self.clients)
         self.holdings = Holdings(context.ledger)
-        self.stream = ClaimStream(self.desk, self.attendance)
+        self.stream = ClaimStream(self.desk, self.clients)
         self.retirement = Retirement(context, fleet, self.desk)
         self.identity = WorkerIdentity(context, fleet)
         forgotten = ForgottenSessions(context, self.release)
         self.dispatch = Dispatch(context, fleet, self.release, forgotten, given.activity, given.polls)
-        self._queue = ClaimQueue(context, fleet, ready, handover, self.attendance)
+        self._queue = ClaimQueue(context, fleet, ready, handover, self.clients)
         fleet.subscribe_workers(ready.update)
         fleet.follow_pools(self._on_pool)
         context.nodes.subscribe(self._on_node)
@@ -70,12 +70,12 @@ class ClaimController:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._queue.run())
             group.create_task(self.revocations.run())
-            group.create_task(self.attendance.run())
+            group.create_task(self.clients.run())
 
     def close(self) -> None:
         """This replica stops: clients and workers that wait here go to another one."""
         self.dispatch.close()
-        self.attendance.close()
+        self.clients.close()
 
     def _on_pool(self, key: str, before: Pool | None, after: Pool | None) -> None:
         if not is_status_only(before, after):

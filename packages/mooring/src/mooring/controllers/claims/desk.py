@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import structlog
 
-from mooring.controllers.claims.attendance import Attendance, Caller, ClientGone
 from mooring.controllers.claims.handover import Handover, NoWorker
 from mooring.controllers.claims.ready_index import ReadyIndex
 from mooring.controllers.claims.refusals import Refusals
 from mooring.controllers.claims.release import ClaimRelease
+from mooring.controllers.claims.waiting_clients import Caller, ClientGone, WaitingClients
 from mooring.controllers.fleet import Fleet
 from mooring.engine.context import Context
 from mooring.engine.words import hear_former_holder
@@ -73,7 +73,7 @@ class ClaimDesk:
         handover: Handover,
         release: ClaimRelease,
         refusals: Refusals,
-        attendance: Attendance,
+        clients: WaitingClients,
     ) -> None:
         self._ledger = context.ledger
         self._fleet = fleet
@@ -81,7 +81,7 @@ class ClaimDesk:
         self._handover = handover
         self._release = release
         self._refusals = refusals
-        self._attendance = attendance
+        self._clients = clients
         self._clock = context.clock
         self._words = context.words
         self._entropy = context.entropy
@@ -162,8 +162,8 @@ class ClaimDesk:
 
         One that nobody completes is taken up."""
         deadline = self._clock.monotonic() + caller.wait_seconds
-        async with self._attendance.attended(claim.id) as rung:
-            caller.wakes(rung)
+        async with self._clients.attended(claim.id) as woken:
+            caller.wakes(woken)
             while True:
                 current = await self.get(claim.id)
                 if caller.gone:
@@ -175,9 +175,9 @@ class ClaimDesk:
                     continue
                 if current.state not in (ClaimState.QUEUED, ClaimState.CLAIMED) or left <= 0:
                     return await self._judge(pool, await self._take(current), waited=claim.open)
-                self._attendance.check_open()
-                await _wait(rung, min(left, 5.0, abandoned_in or 5.0))
-                rung.clear()
+                self._clients.check_open()
+                await _wait(woken, min(left, 5.0, abandoned_in or 5.0))
+                woken.clear()
 
     async def _take_up(self, pool: Pool, claim: Claim, left_seconds: float) -> None:
         """Complete a handover that was left half way. Another replica may be faster."""
@@ -252,7 +252,7 @@ class ClaimDesk:
     async def attend(self, claim: Claim) -> Claim:
         """Its client reads it: a sign of life."""
         if claim.state is ClaimState.QUEUED:
-            self._attendance.touch(claim.id)
+            self._clients.touch(claim.id)
         return await self._take(claim)
 
     async def _take(self, claim: Claim) -> Claim:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import structlog
 
 from mooring.controllers.activity import PolledActivity
-from mooring.controllers.claims.bells import Bells
 from mooring.controllers.claims.forgotten_sessions import ForgottenSessions
 from mooring.controllers.claims.release import ClaimRelease
+from mooring.controllers.claims.wakeups import Wakeups
 from mooring.controllers.fleet import Fleet
 from mooring.controllers.idleness import prove_idle
 from mooring.controllers.polls import Polls
@@ -75,19 +75,19 @@ class Dispatch:
         self._words = polls
         self._clock = context.clock
         self._replica_id = context.replica_id
-        self._bells = Bells()  # by pod uid
+        self._wakeups = Wakeups()  # by pod uid
         self._polls: dict[str, int] = {}  # pod uid -> the newest of its polls that wait here
         self._last_poll = 0
         self._closed = False
         context.ledger.listen(Channel.DISPATCH, self._on_dispatch)
         context.ledger.listen(Channel.ACTIVITY, self._on_activity)
-        fleet.subscribe_workers(lambda _, uid: self._bells.ring(uid))
+        fleet.subscribe_workers(lambda _, uid: self._wakeups.wake(uid))
         context.nodes.subscribe(self._on_node)
 
     def close(self) -> None:
         """This replica stops: workers that wait here are sent away, to ask another one."""
         self._closed = True
-        self._bells.ring_all()
+        self._wakeups.wake_all()
 
     async def next_session(self, worker: Worker, wait_seconds: float, *, executing: bool) -> Claim | None:
         """The next session of a worker, now or within the wait; None when there is none. Raises `WorkerDraining`."""
@@ -95,12 +95,12 @@ class Dispatch:
         deadline = self._clock.monotonic() + min(wait_seconds, MOST_WAIT_SECONDS)
         poll = self._last_poll = self._last_poll + 1
         self._polls[worker.uid] = poll
-        self._bells.ring(worker.uid)
+        self._wakeups.wake(worker.uid)
         try:
-            async with self._bells.listening(worker.uid) as rung:
+            async with self._wakeups.listening(worker.uid) as woken:
                 # A worker that polls again has given up on its earlier poll: a session handed to that would be lost.
                 while self._polls.get(worker.uid) == poll:
-                    rung.clear()
+                    woken.clear()
                     if self._closed:
                         raise Unavailable("this replica stops", fix="ask again")
                     # A cordoned worker finishes what it holds; one that is terminating begins nothing.
@@ -115,7 +115,7 @@ class Dispatch:
                         left = await self._forgotten.lose(worker)
                         look_again_at = deadline if left is None else min(deadline, self._clock.monotonic() + left)
                     self._refuse_draining(worker)
-                    await self._listen(rung, look_again_at)
+                    await self._listen(woken, look_again_at)
                     if self._clock.monotonic() >= deadline:
                         break
             return None
@@ -225,18 +225,18 @@ class Dispatch:
         if item.state in (WorkerState.DRAINING, WorkerState.LOST):
             raise WorkerDraining(f"worker {worker.name} gets no more sessions: {item.why.message}", fix="exit")
 
-    async def _listen(self, rung: asyncio.Event, until: float) -> None:
+    async def _listen(self, woken: asyncio.Event, until: float) -> None:
         left = until - self._clock.monotonic()
         if left > 0:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(left):
-                    await rung.wait()
+                    await woken.wait()
 
     def _on_dispatch(self, wake: Wake) -> None:
         if wake.resync:
-            self._bells.ring_all()
+            self._wakeups.wake_all()
         else:
-            self._bells.ring(wake.payload)
+            self._wakeups.wake(wake.payload)
 
     def _on_activity(self, wake: Wake) -> None:
         if wake.payload:
@@ -244,7 +244,7 @@ class Dispatch:
 
     def _on_node(self, kind: str, _: str) -> None:
         if kind == NODE:
-            self._bells.ring_all()
+            self._wakeups.wake_all()
 
 
 def _clean_output(output: str) -> str:

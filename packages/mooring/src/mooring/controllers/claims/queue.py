@@ -11,11 +11,11 @@ from math import inf
 import structlog
 
 from hawser.errors import KubeError
-from mooring.controllers.claims.attendance import Attendance
 from mooring.controllers.claims.handover import Handover, NoWorker
 from mooring.controllers.claims.metrics import hide_open_claims, show_open_claims
 from mooring.controllers.claims.mint import MintFailed
 from mooring.controllers.claims.ready_index import Place, ReadyIndex
+from mooring.controllers.claims.waiting_clients import WaitingClients
 from mooring.controllers.fleet import Fleet
 from mooring.engine.containment import contained
 from mooring.engine.context import Context
@@ -39,14 +39,14 @@ class ClaimQueue:
     """One replica's part in serving the queues of all pools."""
 
     def __init__(
-        self, context: Context, fleet: Fleet, ready: ReadyIndex, handover: Handover, attendance: Attendance
+        self, context: Context, fleet: Fleet, ready: ReadyIndex, handover: Handover, clients: WaitingClients
     ) -> None:
         self._ledger = context.ledger
         self._fleet = fleet
         self._ready = ready
         self._handover = handover
-        self._attendance = attendance
-        self._bells = attendance.bells
+        self._clients = clients
+        self._wakeups = clients.wakeups
         self._clock = context.clock
         self._hungry: set[str] = set()  # pools in whose queue somebody may wait
         self._wake = asyncio.Event()
@@ -106,15 +106,15 @@ class ClaimQueue:
             self._ready.ask()
             live = await self._ledger.claims.live()
             self._ready.learn(live)
-            self._attendance.note_live(live.claims)
+            self._clients.note_live(live.claims)
             for ended in await self._ledger.claims.expire_waiting(now=self._clock.now()):
-                self._bells.ring(ended.id)
+                self._wakeups.wake(ended.id)
             counts = await self._ledger.claims.count_by_pool()
             self._hungry.update(f"{count.namespace}/{count.pool}" for count in counts if count.queued)
             show_open_claims(self._fleet.pools, counts, self._clock.now())
         except Unavailable as error:
             hide_open_claims()
-            self._attendance.forget()
+            self._clients.forget()
             log.warning("queues cannot be read", error=error.message)
 
     async def _serve_all(self, take: Take) -> None:
@@ -181,7 +181,7 @@ class ClaimQueue:
     async def _present_first(self, pool: Pool) -> tuple[Claim, ...]:
         claims, now = self._ledger.claims, self._clock.now()
         everyone = await claims.heads(pool.namespace, pool.name, now=now)
-        absent = self._attendance.absent()
+        absent = self._clients.absent()
         if not any(claim.id in absent for claim in everyone):
             return everyone
         present = await claims.heads(pool.namespace, pool.name, now=now, skip=absent)
@@ -217,7 +217,7 @@ class ClaimQueue:
     async def _bind_next(self, pool: Pool, slot: WorkerSlot) -> Outcome | None:
         """Claims whose clients are connected come first; the others before a worker stays idle."""
         claims, now = self._ledger.claims, self._clock.now()
-        if absent := self._attendance.absent():
+        if absent := self._clients.absent():
             outcome = await claims.bind_next(pool.namespace, pool.name, slot, now=now, skip=absent)
             if outcome is not None:
                 return outcome
@@ -233,7 +233,7 @@ class ClaimQueue:
                 log.warning("a waiting claim failed", claim=claim.id, error=error.message)
             except MooringError as error:
                 log.warning("a waiting claim is left to the invariants", claim=claim.id, error=error.message)
-        self._bells.ring(claim.id)
+        self._wakeups.wake(claim.id)
 
     async def _requeue(self, claim: Claim) -> None:
         try:
@@ -255,9 +255,9 @@ class ClaimQueue:
 
     def _on_claim(self, wake: Wake) -> None:
         if wake.resync:
-            self._bells.ring_all()
+            self._wakeups.wake_all()
         else:
-            self._bells.ring(wake.payload)
+            self._wakeups.wake(wake.payload)
 
     def _on_free(self, pool_key: str) -> None:
         if pool_key in self._hungry:

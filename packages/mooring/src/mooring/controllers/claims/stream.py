@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator
 
-from mooring.controllers.claims.attendance import Attendance
 from mooring.controllers.claims.desk import ClaimDesk
+from mooring.controllers.claims.waiting_clients import WaitingClients
 from mooring.model.claim import Claim, ClaimState
 from mooring.model.errors import NotFound, Unavailable
 
@@ -17,9 +17,9 @@ Heartbeat = None
 class ClaimStream:
     """Follows claims for as long as their clients listen."""
 
-    def __init__(self, desk: ClaimDesk, attendance: Attendance) -> None:
+    def __init__(self, desk: ClaimDesk, clients: WaitingClients) -> None:
         self._desk = desk
-        self._attendance = attendance
+        self._clients = clients
 
     async def follow(self, claim: Claim) -> AsyncIterator[Claim | Unavailable | None]:
         """The claim at once and after each change; None as a heartbeat; the error while the ledger does not answer.
@@ -27,14 +27,14 @@ class ClaimStream:
         Ends with the claim, or when this replica stops. A claim that waits is read with every heartbeat: others ahead
         of it in the queue come and go.
         """
-        async with self._attendance.listening(claim) as rung:
+        async with self._clients.listening(claim) as woken:
             quiet_seconds = 0.0
             yield claim
             while claim.open:
-                quiet_seconds = 0.0 if await _rings(rung) else quiet_seconds + HEARTBEAT_SECONDS
-                rung.clear()
+                quiet_seconds = 0.0 if await _wakes(woken) else quiet_seconds + HEARTBEAT_SECONDS
+                woken.clear()
                 try:
-                    self._attendance.check_open()
+                    self._clients.check_open()
                 except Unavailable:
                     return
                 if quiet_seconds and claim.state is not ClaimState.QUEUED and quiet_seconds < REREAD_SECONDS:
@@ -54,10 +54,10 @@ class ClaimStream:
                     yield claim
 
 
-async def _rings(rung: asyncio.Event) -> bool:
+async def _wakes(woken: asyncio.Event) -> bool:
     try:
         async with asyncio.timeout(HEARTBEAT_SECONDS):
-            await rung.wait()
+            await woken.wait()
     except TimeoutError:
         return False
     return True

@@ -2,7 +2,7 @@
 
 from prometheus_client import Counter
 
-from mooring.planning.invariants.witnesses import Refusal
+from mooring.planning.invariants.stamp_checks import Refusal
 
 MARKS_REFUSED = Counter(
     "mooring_marks_refused_total",

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from hawser.resources import PODS
 from mooring.controllers.fleet import Fleet
-from mooring.controllers.invariants.witnesses import Witnesses
+from mooring.controllers.invariants.stamp_checks import StampChecks
 from mooring.engine.absence import live_uid
 from mooring.engine.context import Context
 from mooring.engine.words import speakers_for
@@ -38,7 +38,7 @@ class ClaimsSnapshots:
         self._nodes = context.nodes
         self._fleet = fleet
         self._given = given
-        self._witnesses = Witnesses(context, fleet)
+        self._stamp_checks = StampChecks(context, fleet)
         self._reach = context.words.reach
         self._silence = context.words.meter()  # of stamped workers that no live claim holds
         self._heard: dict[str, tuple[datetime | None, float]] = {}  # by claim: its last heartbeat, and when we saw it
@@ -47,12 +47,12 @@ class ClaimsSnapshots:
         """While nobody can hear a heartbeat or a word, its absence says nothing of the one who is silent."""
         self._heard.clear()
         self._silence.forget()
-        self._witnesses.forget()
+        self._stamp_checks.forget()
 
     async def take(self) -> tuple[ClaimsSnapshot, LiveClaims]:
         """All claims and workers, and the live claims as the ledger gave them."""
         workers = tuple(worker for of_pool in self._fleet.worker_pools.values() for worker in of_pool.values())
-        await self._witnesses.hear(workers)
+        await self._stamp_checks.check(workers)
         live = await self._ledger.claims.live()
         self._listen(live.claims)
         return await self._look(workers, live), live

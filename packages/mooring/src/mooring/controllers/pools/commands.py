@@ -23,8 +23,8 @@ from mooring.model.errors import Conflict, InvalidInput, MooringError, NotFound,
 from mooring.model.evidence import clean_reason
 from mooring.model.pool_order import KIND, PoolOrder
 from mooring.model.unreadable import InvalidField
+from mooring.planning.merge_patch import compute_patch
 from mooring.planning.pools.change import PoolChange, plan_pool_change
-from mooring.planning.services.change import compute_patch
 
 FIELD_MANAGER = "mooring-api"
 _MOST_ATTEMPTS = 5

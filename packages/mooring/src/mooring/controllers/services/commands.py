@@ -33,7 +33,8 @@ from mooring.model.evidence import clean_reason
 from mooring.model.service import Service
 from mooring.model.service_order import KIND, ServiceOrder, annotations_to_write
 from mooring.model.unreadable import InvalidField
-from mooring.planning.services.change import ServiceChange, compute_patch, plan_change, plan_removal
+from mooring.planning.merge_patch import compute_patch
+from mooring.planning.services.change import ServiceChange, plan_change, plan_removal
 
 FIELD_MANAGER = "mooring-api"
 _MOST_ATTEMPTS = 5

@@ -22,8 +22,3 @@ def load(noun: str) -> Mapping[str, str]:
     return {
         name: _INCLUDED.sub(lambda found: fragments[found[1]], text) for kind, name, text in sections if kind == "name"
     }
-
-
-def nouns() -> list[str]:
-    """The names of the files."""
-    return sorted(path.stem for path in _FOLDER.glob("*.sql"))

@@ -60,13 +60,6 @@ class Surprises(msgspec.Struct):
             found.append(max(1, ceil(_invert((place + 1) * BIN, forecast) - 1e-9)))
         return found
 
-    def exceeded(self, forecast: float, idle: int) -> float:
-        """The share of claims that finds a floor used up."""
-        row = self._row(forecast)
-        limit = _difference(idle, forecast)
-        found = sum(count for place, count in row.items() if place * BIN >= limit - BIN / 2)
-        return (PRIOR_CLAIMS * _prior(round(limit / BIN)) + found) / (PRIOR_CLAIMS + sum(row.values()))
-
     def _row(self, forecast: float) -> dict[int, float]:
         """What forecasts of about this size have seen; nearer ones count more, so that the floor changes gradually."""
         size = _size(forecast)

@@ -2,8 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -65,19 +64,6 @@ def compare_specs(before: ServiceSpec, after: ServiceSpec) -> tuple[str, ...]:
             f"{field.encode_name}: {_show(old)} -> {_show(new)}" if plain else f"{field.encode_name} changes"
         )
     return tuple(changed)
-
-
-def compute_patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """The merge patch that turns one object into the other: what is left out is removed."""
-    patch: dict[str, Any] = {name: None for name in before if name not in after}
-    for name, value in after.items():
-        old = before.get(name)
-        if isinstance(old, Mapping) and isinstance(value, Mapping):
-            if inner := compute_patch(old, value):
-                patch[name] = inner
-        elif old != value or name not in before:
-            patch[name] = value
-    return patch
 
 
 def _show(value: str | int) -> str:

@@ -7,13 +7,13 @@ before submissions, so the submission of a Job made in between is seen.
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from mooring.model import names
 from mooring.model.adoption import DELETED, KEPT, LEFTOVER, AdoptedJob, Adoption, report_adoption
-from mooring.model.audit import Subject
 from mooring.model.proof import Proofs, by_clock, by_cluster, by_holder
 from mooring.model.selector import Selector
+from mooring.planning.actions import JobDelete
 
 UNKNOWN_ORIGIN_SECONDS = 1800.0
 ADOPTED_SECONDS = 60.0  # since the end of a Job of another tool: its maker may still read the result
@@ -56,8 +56,10 @@ class FoundSubmission:
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteLeftover:
+class DeleteLeftover(JobDelete):
     """Delete one leftover Job, after it passed the rails."""
+
+    invariant: ClassVar[str] = LEFTOVER_JOBS
 
     job: FoundJob
     reason: str
@@ -70,22 +72,6 @@ class DeleteLeftover:
     def ripe(self) -> bool:
         """Whether it is old enough."""
         return self.age_seconds >= self.floor_seconds
-
-    @property
-    def key(self) -> str:
-        return f"{LEFTOVER_JOBS}/{self.job.uid}"
-
-    @property
-    def invariant(self) -> str:
-        return LEFTOVER_JOBS
-
-    @property
-    def action(self) -> str:
-        return "delete"
-
-    @property
-    def subject(self) -> Subject:
-        return Subject("Job", self.job.namespace, self.job.name, self.job.uid)
 
     @property
     def evidence(self) -> dict[str, Any]:

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
-from mooring.model.audit import Subject
 from mooring.model.proof import Proofs, by_cluster, by_holder
 from mooring.model.submission import (
     STEP_ENDED,
@@ -20,6 +19,7 @@ from mooring.model.submission import (
     job_name,
     steps_of,
 )
+from mooring.planning.actions import JobDelete
 from mooring.planning.submissions.leftovers import LEFTOVER_JOBS
 
 _MOST_NAMES = 5
@@ -85,8 +85,10 @@ class StopJob:
 
 
 @dataclass(frozen=True, slots=True)
-class ReplaceJob:
+class ReplaceJob(JobDelete):
     """Delete a Job that waits for a node that is gone; it is created again elsewhere."""
+
+    invariant: ClassVar[str] = LEFTOVER_JOBS
 
     step: str
     job: SeenJob
@@ -96,18 +98,6 @@ class ReplaceJob:
     @property
     def key(self) -> str:
         return f"stranded/{self.job.uid}"
-
-    @property
-    def invariant(self) -> str:
-        return LEFTOVER_JOBS
-
-    @property
-    def action(self) -> str:
-        return "delete"
-
-    @property
-    def subject(self) -> Subject:
-        return Subject("Job", self.job.namespace, self.job.name, self.job.uid)
 
     @property
     def reason(self) -> str:

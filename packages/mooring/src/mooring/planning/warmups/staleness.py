@@ -6,11 +6,11 @@ A Job's pin is compared with the node's uid, not its name: a node can come back 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
-from mooring.model.audit import Subject
 from mooring.model.proof import Proof, Proofs, by_clock, by_cluster, by_holder
 from mooring.model.warm_job import WarmJob
+from mooring.planning.actions import JobDelete
 from mooring.planning.warmups.nodes import NodeSurvey
 
 WARM_ON_LIVE_NODE = "warm-on-live-node"
@@ -45,8 +45,10 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class ReleaseJob:
+class ReleaseJob(JobDelete):
     """Delete one stale Job with its pods, after it passed the rails. It carries proofs, age and evidence."""
+
+    invariant: ClassVar[str] = WARM_ON_LIVE_NODE
 
     job: WarmJob
     staleness: Staleness
@@ -54,23 +56,6 @@ class ReleaseJob:
     proofs: Proofs
     age_seconds: float = 0.0
     floor_seconds: float = 0.0
-
-    @property
-    def key(self) -> str:
-        """Identifies the action; equal on both ticks."""
-        return f"{WARM_ON_LIVE_NODE}/{self.job.uid}"
-
-    @property
-    def invariant(self) -> str:
-        return WARM_ON_LIVE_NODE
-
-    @property
-    def action(self) -> str:
-        return "delete"
-
-    @property
-    def subject(self) -> Subject:
-        return Subject("Job", self.job.namespace, self.job.name, self.job.uid)
 
     @property
     def evidence(self) -> dict[str, Any]:

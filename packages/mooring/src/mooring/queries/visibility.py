@@ -1,5 +1,8 @@
 """What a reader may see: namespaces by kind, and whether nodes and invariants. Queries are limited to it."""
 
+from copy import copy
+from typing import Self
+
 import msgspec
 
 
@@ -22,8 +25,8 @@ NOWHERE = Namespaces()
 EVERYWHERE = Namespaces(everywhere=True)
 
 
-class Sight(msgspec.Struct, frozen=True, kw_only=True):
-    """What one reader may see. Equal sights share their renderings."""
+class Visibility(msgspec.Struct, frozen=True, kw_only=True):
+    """What one reader may see. Those who see the same share their renderings."""
 
     workerpools: Namespaces = NOWHERE
     warmups: Namespaces = NOWHERE
@@ -33,7 +36,7 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True):
     invariants: bool = False
 
 
-EVERYTHING = Sight(
+EVERYTHING = Visibility(
     workerpools=EVERYWHERE,
     warmups=EVERYWHERE,
     submissions=EVERYWHERE,
@@ -41,3 +44,15 @@ EVERYTHING = Sight(
     nodes=True,
     invariants=True,
 )
+
+
+class LimitedQueries:
+    """Queries that answer everything, until they are limited to what a reader may see."""
+
+    _visibility = EVERYTHING
+
+    def within(self, visibility: Visibility) -> Self:
+        """The same queries, limited to what a reader may see."""
+        limited = copy(self)
+        limited._visibility = visibility
+        return limited

@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from mooring.controllers.claims.attendance import Caller, ClientGone, Stopping
 from mooring.controllers.claims.desk import Abandoned, ClaimRevoked
+from mooring.controllers.claims.waiting_clients import Caller, ClientGone, Stopping
 from mooring.ledger.faults import Fault, LedgerCall
 from mooring.ledger.records import ClaimFilter
 from mooring.model import names

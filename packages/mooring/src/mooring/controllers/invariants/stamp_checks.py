@@ -10,12 +10,17 @@ from mooring.engine.context import Context
 from mooring.engine.events import EventNote
 from mooring.model.audit import Subject
 from mooring.model.worker import Worker
-from mooring.planning.invariants.witnesses import RefusedMark, find_refused_pods, find_refused_stamps, weigh_epochs
+from mooring.planning.invariants.stamp_checks import (
+    RefusedMark,
+    classify_epochs,
+    find_refused_pods,
+    find_refused_stamps,
+)
 
 log = structlog.get_logger()
 
 
-class Witnesses:
+class StampChecks:
     """Disarms a ledger that was restored. An epoch that anybody wrote on a pod does nothing but raise a metric."""
 
     def __init__(self, context: Context, fleet: Fleet) -> None:
@@ -30,7 +35,7 @@ class Witnesses:
         """The ledger may be another one by now: ask it again what it has issued."""
         self._issued = 0
 
-    async def hear(self, workers: Iterable[Worker]) -> None:
+    async def check(self, workers: Iterable[Worker]) -> None:
         """Compare the stamps of all workers with what the ledger has issued."""
         workers = tuple(workers)
         key = self._ledger.seal_key
@@ -38,10 +43,10 @@ class Witnesses:
         newer = [worker for worker in workers if worker.stamp is not None and worker.stamp.epoch > self._issued]
         if newer:
             self._issued = await self._ledger.meta.issued_epoch()
-            testimony = weigh_epochs(newer, self._issued, key)
-            refused += testimony.refused
-            if testimony.lost_epoch:
-                await self._ledger.meta.observe_epoch(testimony.lost_epoch, now=self._clock.now())
+            verdict = classify_epochs(newer, self._issued, key)
+            refused += verdict.refused
+            if verdict.lost_epoch:
+                await self._ledger.meta.observe_epoch(verdict.lost_epoch, now=self._clock.now())
         self._report(refused)
 
     def _report(self, refused: Iterable[RefusedMark]) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from mooring.model.seal import SealKey
 from mooring.model.worker import Stamp, Worker
-from mooring.planning.invariants.witnesses import MOST_LOST_EPOCHS, Refusal, find_refused_pods, weigh_epochs
+from mooring.planning.invariants.stamp_checks import MOST_LOST_EPOCHS, Refusal, classify_epochs, find_refused_pods
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 KEY = SealKey("secret", NOW)
@@ -37,7 +37,7 @@ def stamped(epoch: int, seal: str | None = None, uid: str = "u1", age: timedelta
 def test_an_epoch_above_the_issued_ones_needs_a_seal_or_an_older_pod(
     worker: Worker, lost: int, why: Refusal | None
 ) -> None:
-    found = weigh_epochs([worker], issued=10, key=KEY)
+    found = classify_epochs([worker], issued=10, key=KEY)
     assert found.lost_epoch == lost
     assert [one.why for one in found.refused] == ([why] if why else [])
 

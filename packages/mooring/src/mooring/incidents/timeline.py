@@ -10,7 +10,7 @@ from mooring.incidents.table import as_markdown
 _MOST_AT_ONCE = 2  # events of one second that a timeline shows; the others are counted
 
 
-class Chronicle(Nobody):
+class Timeline(Nobody):
     """An audience that keeps what happens."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Chronicle(Nobody):
                 yield f"| {_elapsed(seconds)} | and {len(texts) - len(shown)} more like these |"
 
 
-def compute_blocks(outcome: Outcome, without: Chronicle, protected: Chronicle) -> dict[str, str]:
+def compute_blocks(outcome: Outcome, without: Timeline, protected: Timeline) -> dict[str, str]:
     """What the story of an incident shows of a run, by the name of the place where it stands."""
     return {
         "timeline without": without.as_markdown(),

@@ -13,8 +13,8 @@ from datetime import datetime
 
 import structlog
 
-from mooring.controllers.claims.bells import Bells
 from mooring.controllers.claims.release import ClaimRelease
+from mooring.controllers.claims.wakeups import Wakeups
 from mooring.engine.containment import contained
 from mooring.engine.context import Context
 from mooring.ledger.records import WaitingSign
@@ -45,23 +45,23 @@ class Caller:
         self.wait_seconds = wait_seconds
         self.holder = holder
         self.gone = False
-        self._rung: asyncio.Event | None = None
+        self._woken: asyncio.Event | None = None
 
     def hang_up(self) -> None:
         """Its connection is closed."""
         self.gone = True
-        if self._rung is not None:
-            self._rung.set()
+        if self._woken is not None:
+            self._woken.set()
 
-    def wakes(self, rung: asyncio.Event) -> None:
+    def wakes(self, woken: asyncio.Event) -> None:
         """Set this event when the connection is closed."""
-        self._rung = rung
+        self._woken = woken
 
 
-class Attendance:
+class WaitingClients:
     """The clients that are connected here, and what this replica heard of all others."""
 
-    def __init__(self, context: Context, bells: Bells, release: ClaimRelease) -> None:
+    def __init__(self, context: Context, wakeups: Wakeups, release: ClaimRelease) -> None:
         self._ledger = context.ledger
         self._clock = context.clock
         self._gate = context.gate
@@ -70,7 +70,7 @@ class Attendance:
         self._lapse = context.timeouts.client_gone + context.timeouts.client_sign
         self._slow_seconds = context.timeouts.client_gone / 4
         self._release = release
-        self.bells = bells
+        self.wakeups = wakeups
         self._attached: Counter[str] = Counter()
         self._left: set[str] = set()  # contacts that are over: they count once more
         self._wake = asyncio.Event()
@@ -85,8 +85,8 @@ class Attendance:
         self._attached[claim_id] += 1
         self._wake.set()
         try:
-            async with self.bells.listening(claim_id) as rung:
-                yield rung
+            async with self.wakeups.listening(claim_id) as woken:
+                yield woken
         finally:
             self._attached[claim_id] -= 1
             if not self._attached[claim_id]:
@@ -95,7 +95,7 @@ class Attendance:
 
     def listening(self, claim: Claim) -> AbstractAsyncContextManager[asyncio.Event]:
         """The same event. Only a claim that waits needs signs of life; a holder gives heartbeats."""
-        return self.attended(claim.id) if claim.state is ClaimState.QUEUED else self.bells.listening(claim.id)
+        return self.attended(claim.id) if claim.state is ClaimState.QUEUED else self.wakeups.listening(claim.id)
 
     def touch(self, claim_id: str) -> None:
         """The client of this claim has just been here."""
@@ -105,7 +105,7 @@ class Attendance:
     def close(self) -> None:
         """This replica stops: clients that wait here go to another one."""
         self._closed = True
-        self.bells.ring_all()
+        self.wakeups.wake_all()
 
     def check_open(self) -> None:
         """Raise `Stopping` if this replica stops."""

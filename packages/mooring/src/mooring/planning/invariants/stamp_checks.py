@@ -32,7 +32,7 @@ class RefusedMark:
 
 
 @dataclass(frozen=True, slots=True)
-class Testimony:
+class EpochVerdict:
     """What the stamps of all workers say about the ledger."""
 
     lost_epoch: int  # the highest epoch that the ledger issued and has lost; 0: none
@@ -58,7 +58,7 @@ def find_refused_pods(strangers: Iterable[Worker], key: SealKey) -> tuple[Refuse
     )
 
 
-def weigh_epochs(workers: Iterable[Worker], issued: int, key: SealKey) -> Testimony:
+def classify_epochs(workers: Iterable[Worker], issued: int, key: SealKey) -> EpochVerdict:
     """Believe an epoch that was not issued only under a valid seal, or on a pod that is older than the key."""
     lost, refused = 0, []
     for worker in workers:
@@ -73,4 +73,4 @@ def weigh_epochs(workers: Iterable[Worker], issued: int, key: SealKey) -> Testim
         else:
             message = f"its epoch {stamp.epoch} was not issued by the ledger (up to {issued}) and has no valid seal"
             refused.append(RefusedMark(worker, Refusal.UNSEALED, message))
-    return Testimony(lost, tuple(refused))
+    return EpochVerdict(lost, tuple(refused))

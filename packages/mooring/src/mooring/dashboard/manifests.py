@@ -36,7 +36,7 @@ def parse_manifest(text: str, kind: str) -> dict[str, Any]:
 
 
 def _check_tokens(text: str) -> None:
-    """Refuse what takes forever to parse: aliases, of which a few stand for a document of any size, depths, and numbers.
+    """Refuse what takes forever to parse: aliases, of which a few stand for a document of any size, depths, numbers.
 
     YAML has numbers of the base 60, whose cost grows with the square of their length.
     """

@@ -9,6 +9,7 @@ import pytest
 from aiohttp import web
 
 from hawser.clock import SystemClock
+from mooring.model.errors import InvalidInput
 from mooring_github_actions.app_token import AppKey
 from mooring_github_actions.github import GitHub, GitHubError, Installation, RateLimited
 from mooring_github_actions.job import JobStatus, read_delivery, read_job
@@ -23,7 +24,14 @@ pytestmark = pytest.mark.realtime
 
 EXAMPLES = sorted((Path(__file__).parent / "examples").glob("*.json"))
 RULES = parse_rules("ci/runners=self-hosted,linux,x64")
-CALL = {"claim": "c-1", "attempt": 1, "pool": "ci/runners", "payload": {"github": {"repository": REPOSITORY}}}
+OWNER = "github"
+CALL = {
+    "claim": "c-1",
+    "attempt": 1,
+    "owner": OWNER,
+    "pool": "ci/runners",
+    "payload": {"github": {"repository": REPOSITORY}},
+}
 
 
 @contextlib.asynccontextmanager
@@ -45,7 +53,7 @@ async def test_every_request_and_answer_fits_the_published_rest_schemas() -> Non
         fake = FakeGitHub()
         async with running(fake, contract) as github:
             job = fake.push()
-            runners = Runners(github, RULES, 1)
+            runners = Runners(github, RULES, OWNER, 1)
             minted = await runners.register(CALL)
             assert minted["runner"]["name"] == "mooring-c-1-1"
             (found,) = [job async for job in github.list_unfinished()]
@@ -133,8 +141,31 @@ async def test_a_name_that_is_taken_is_registered_again() -> None:
     fake = FakeGitHub()
     with held_to_contract() as contract:
         async with running(fake, contract) as github:
-            runners = Runners(github, RULES, 1)
+            runners = Runners(github, RULES, OWNER, 1)
             first = await runners.register(CALL)
             second = await runners.register(CALL)
             assert second["runner"]["id"] != first["runner"]["id"]
             assert [runner.id for runner in fake.runners.values()] == [second["runner"]["id"]]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"owner": "team-b"},
+        {"owner": None},
+        {"payload": {"github": {"repository": "../../orgs/acme/actions"}}},
+        {"payload": {"github": {"repository": "../acme"}}},
+        {"payload": {"github": {"repository": "acme/.."}}},
+        {"payload": {"github": {"repository": "acme/app?x="}}},
+        {"payload": {"github": {"repository": "acme/app#"}}},
+        {"payload": {"github": {"repository": "acme/%2e%2e"}}},
+    ],
+)
+async def test_a_claim_that_the_receiver_did_not_make_gets_no_runner(change: dict[str, object]) -> None:
+    """Whoever may claim from the pool writes a payload: it must not name a repository whose jobs it then gets."""
+    fake = FakeGitHub()
+    with held_to_contract() as contract:
+        async with running(fake, contract) as github:
+            with pytest.raises(InvalidInput):
+                await Runners(github, RULES, OWNER, 1).register({**CALL, **change})
+            assert not fake.requests and not fake.runners

@@ -23,7 +23,13 @@ from ..demo.fake_github import REPOSITORY, SECRET, FakeGitHub  # type: ignore[im
 
 pytestmark = pytest.mark.realtime
 
-CALL = {"claim": "c-1", "attempt": 2, "pool": "ci/runners", "payload": {"github": {"repository": REPOSITORY}}}
+CALL = {
+    "claim": "c-1",
+    "attempt": 2,
+    "owner": "github",
+    "pool": "ci/runners",
+    "payload": {"github": {"repository": REPOSITORY}},
+}
 
 
 class Ledger:
@@ -36,6 +42,9 @@ class Ledger:
 
     def report(self, job: Job) -> None:
         self.jobs.append(job)
+
+    def serves(self, call: dict[str, Any]) -> bool:
+        return bool(call["owner"] == "github")
 
     async def register(self, call: dict[str, Any]) -> dict[str, Any]:
         if call["pool"] != "ci/runners":
@@ -133,7 +142,9 @@ async def test_only_mooring_may_mint_and_revoke(face: Face) -> None:
 async def test_a_revocation_removes_the_runners_of_every_attempt_and_is_asked_again_while_one_is_busy(
     face: Face,
 ) -> None:
-    call = {"claim": "c-1", "attempt": 2}
+    call = {"claim": "c-1", "attempt": 2, "owner": "github"}
+    assert await face.call("/revoke", {**call, "owner": "team-b"}) == (200, {}), "it never had a runner"
+    assert face.ledger.removed == []
     assert await face.call("/revoke", call) == (200, {})
     assert face.ledger.removed == [(REPOSITORY, "c-1", 2)]
     face.ledger.busy = True

@@ -24,7 +24,7 @@ async def serve(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     async with GitHub(settings.installation, settings.key, clock) as github:
-        runners = Runners(github, settings.policy.rules, settings.group)
+        runners = Runners(github, settings.policy.rules, settings.policy.owner, settings.group)
         reconciler = Reconciler(mooring, github, settings.policy, clock)
         receiver = Receiver(settings.secrets, reconciler, runners, mooring, clock)
         server = web.AppRunner(receiver.application())

@@ -95,6 +95,8 @@ class Receiver:
         return await self._answer(request, self._remove)
 
     async def _remove(self, call: dict[str, Any]) -> dict[str, Any]:
+        if not self._runners.serves(call):
+            return {}  # no runner was registered for it
         claim = await self._mooring.get_claim(str(call.get("claim")))
         claim_id, attempts, repository = read_call({**call, "payload": claim.payload})
         if not await self._runners.remove(repository, claim_id, attempts):

@@ -1,5 +1,6 @@
 """Runners at GitHub for claims of Mooring: registered by the mint, removed when nothing needs them."""
 
+import re
 from typing import Any
 
 from mooring.model.errors import InvalidInput
@@ -8,18 +9,26 @@ from mooring_github_actions.names import FIELD, make_runner_name
 from mooring_github_actions.pools import PoolRule, find_rule
 
 WORK_FOLDER = "_work"
+_REPOSITORY = re.compile(r"[\w-]+/(?!\.{1,2}$)[\w.-]+", re.ASCII)  # it becomes a part of the addresses that are called
 
 
 class Runners:
     """A claim has a runner for each worker that it was bound to; only the last one may run a job."""
 
-    def __init__(self, github: GitHub, rules: tuple[PoolRule, ...], group: int) -> None:
+    def __init__(self, github: GitHub, rules: tuple[PoolRule, ...], owner: str, group: int) -> None:
         self._github = github
         self._rules = rules
+        self._owner = owner
         self._group = group
+
+    def serves(self, call: dict[str, Any]) -> bool:
+        """Whether the receiver made the claim. The payload of others may name any repository of the installation."""
+        return call.get("owner") == self._owner
 
     async def register(self, call: dict[str, Any]) -> dict[str, Any]:
         """Answer a mint call. Runners of earlier attempts are removed: their workers are gone."""
+        if not self.serves(call):
+            raise InvalidInput("owner", call.get("owner"), f"{self._owner!r}: claims are made by the receiver")
         claim, attempt, repository = read_call(call)
         rule = find_rule(str(call.get("pool")), self._rules)
         if rule is None:
@@ -70,7 +79,7 @@ def read_repository(payload: object) -> str:
     """The repository of a claim's job, from the claim's payload."""
     job = payload.get(FIELD) if isinstance(payload, dict) else None
     repository = job.get("repository") if isinstance(job, dict) else None
-    if not isinstance(repository, str) or repository.count("/") != 1:
+    if not isinstance(repository, str) or not _REPOSITORY.fullmatch(repository):
         raise InvalidInput(f"payload.{FIELD}.repository", repository, "owner/name; claims are made by the receiver")
     return repository
 

@@ -14,6 +14,7 @@ from mooring_postgres_gateway.wire.frames import (
 
 _CHUNK_BYTES = 64 * 1024
 _AHEAD = 256  # messages that are read before they are asked for
+AHEAD_BYTES = 1024 * 1024  # the same in bytes; one message may be longer
 SEND_SECONDS = 300.0  # a side that takes nothing for so long counts as gone
 
 
@@ -31,6 +32,9 @@ class MessageStream:
         self._writer = writer
         self._framer = Framer(limit)
         self._inbox: asyncio.Queue[Message | ProtocolViolation | None] = asyncio.Queue(_AHEAD)
+        self._ahead_bytes = 0
+        self._room = asyncio.Event()
+        self._room.set()
         self._ended = False
         self.gone = asyncio.Event()
         self._reading = asyncio.create_task(self._read_ahead())
@@ -41,6 +45,7 @@ class MessageStream:
             raise Gone
         found = await self._inbox.get()
         if isinstance(found, Message):
+            self._count(-len(found.body))
             return found
         self._ended = True
         raise found if isinstance(found, ProtocolViolation) else Gone()
@@ -53,6 +58,7 @@ class MessageStream:
             if not isinstance(following, Message):
                 self._end(following)
                 break
+            self._count(-len(following.body))
             found.append(following)
         return found
 
@@ -84,6 +90,13 @@ class MessageStream:
                 await self._writer.wait_closed()
         self._writer.transport.abort()
 
+    def _count(self, change: int) -> None:
+        self._ahead_bytes += change
+        if self._ahead_bytes < AHEAD_BYTES:
+            self._room.set()
+        else:
+            self._room.clear()
+
     def _end(self, reason: ProtocolViolation | None) -> None:
         """Wake a reader. With a full inbox there is none, and the end follows its messages."""
         self.gone.set()
@@ -97,7 +110,9 @@ class MessageStream:
         try:
             while data := await self._reader.read(_CHUNK_BYTES):
                 for message in self._framer.feed(data):
+                    self._count(len(message.body))
                     await self._inbox.put(message)
+                await self._room.wait()
         except ProtocolViolation as violation:
             end = violation
         except OSError:

@@ -10,6 +10,7 @@ from typing import Any
 from mooring.api.access.acts import CORE, KEY, LIST, WORKER, Act, Asks, Open, Rule, Sees
 from mooring.api.server import ROUTES, openapi_document
 from mooring.dashboard.pages import PAGES
+from mooring.dashboard.replay_pages import REPLAY_PAGES
 from mooring.kinds.caller_roles import caller_roles
 
 DOCUMENT = Path(__file__).parents[4] / "docs" / "how-to" / "access.md"
@@ -21,7 +22,7 @@ _CORE = {"nodes": CORE, "pods": CORE}
 def write_table() -> str:
     """A row for each route."""
     rows = ["| route | needs | " + " | ".join(ROLES) + " |", "|---|---|" + "---|" * len(ROLES)]
-    for handler in (openapi_document, *ROUTES, *PAGES):
+    for handler in (openapi_document, *ROUTES, *PAGES, *REPLAY_PAGES):
         rows += list(_rows(handler))
     return "\n".join(rows)
 

@@ -5,7 +5,7 @@ import base64
 import contextlib
 import json
 import warnings
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -19,6 +19,7 @@ from mooring.api.limits import LimitOptions, Limits
 from mooring.api.server import ApiParts, Commands, build_api
 from mooring.dashboard.live import LiveViews
 from mooring.dashboard.pages import build_pages
+from mooring.dashboard.replay_pages import ReplayEntry
 from mooring.incidents.replica import Replica
 from mooring.incidents.stage import Stage
 from mooring.kinds.caller_roles import caller_roles
@@ -40,6 +41,16 @@ class Answer:
     @property
     def json(self) -> Any:
         return json.loads(self.body)
+
+
+class Replays:
+    """One replay that was played already."""
+
+    def entries(self) -> Sequence[ReplayEntry]:
+        return [ReplayEntry("node-rotation", "title", "story", ())]
+
+    async def recording(self, name: str) -> bytes:
+        return b"{}"
 
 
 class Front:
@@ -176,7 +187,7 @@ async def open_front(
     await mooring.wait_synced()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LitestarDeprecationWarning)
-        app = build_api(parts, build_pages(live))
+        app = build_api(parts, build_pages(live, Replays()))
     try:
         yield Front(app, access, hub)
     finally:

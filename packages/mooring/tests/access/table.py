@@ -225,6 +225,10 @@ TABLE: dict[tuple[str, str], Row] = {
         "/docs/runners/nobody/openapi.json", NO, 404, (404,), other=NO
     ),
     (GET, "/stream"): Row("/stream?page=fleet", 200, 200),
+    # only `mooring up` has these
+    (GET, "/replays"): Row("/replays", 200, 200),
+    (GET, "/replays/{replay:str}"): Row("/replays/node-rotation", 200, 200),
+    (GET, "/replays/{replay:str}/recording.json"): Row("/replays/node-rotation/recording.json", 200, 200),
     (POST, "/actions/claims/{claim_id:str}/release"): Row(
         "/actions/claims/{claim}/release", 404, NO, (303,), body={}, holder=303
     ),

@@ -1,5 +1,6 @@
 """The page that deploys, updates and deletes a service: the preflight answers before anything is written."""
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -128,6 +129,27 @@ def test_text_that_is_no_manifest_is_refused(text: str):
 def test_a_manifest_of_the_greatest_length_cannot_nest_so_deep_that_the_server_stands_still(text: str):
     with pytest.raises(InvalidInput, match="at most 64 levels deep"):
         parse_order(text)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["1" + ":1" * 90_000, "1" + ":1" * 90_000 + ".5", "0x" + "f" * 10_000, "-" + "9" * 41, "0b" + "1" * 60_000],
+    ids=["sexagesimal", "sexagesimal fraction", "hexadecimal", "decimal", "binary"],
+)
+@pytest.mark.parametrize(
+    "text", ["spec: {port: %s}", "%s", "? %s\n: a", '!!int "%s"', '!<tag:yaml.org,2002:float> "%s"']
+)
+def test_numbers_that_cost_seconds_or_cannot_be_printed_are_refused(text: str, value: str):
+    began = time.process_time()
+    with pytest.raises(InvalidInput, match=r"number|tag"):
+        parse_order(text % value)
+    assert time.process_time() - began < 0.5
+
+
+def test_text_that_begins_with_digits_may_be_long():
+    digest = "1" + "0a" * 40
+    order = parse_order(f"{EXAMPLE}  args: [{digest}, !!str 8080]\n")
+    assert order.spec.args == (digest, "8080")
 
 
 def test_a_manifest_may_have_many_items_side_by_side():

@@ -9,6 +9,7 @@ from mooring.model.errors import InvalidInput
 
 DEFAULT_NAMESPACE = "default"
 DEEPEST = 64  # levels of a manifest; the pod template of a service has about 12
+LONGEST_NUMBER = 40  # characters; 64 bits have 20
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _OPENING = (
     yaml.BlockMappingStartToken,
@@ -17,6 +18,8 @@ _OPENING = (
     yaml.FlowSequenceStartToken,
 )
 _CLOSING = (yaml.BlockEndToken, yaml.FlowMappingEndToken, yaml.FlowSequenceEndToken)
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+_RESOLVER: Any = yaml.resolver.Resolver()
 
 
 def parse_manifest(text: str, kind: str) -> dict[str, Any]:
@@ -33,14 +36,25 @@ def parse_manifest(text: str, kind: str) -> dict[str, Any]:
 
 
 def _check_tokens(text: str) -> None:
-    """Refuse aliases, of which a few stand for a document of any size, and depths that take forever to parse."""
+    """Refuse what takes forever to parse: aliases, of which a few stand for a document of any size, depths, numbers.
+
+    YAML has numbers of the base 60, whose cost grows with the square of their length.
+    """
     depth = 0
     for token in yaml.scan(text, _LOADER):
         if isinstance(token, yaml.AliasToken):
             raise InvalidInput("manifest", "an alias (*name)", "written out: aliases are not read")
+        if isinstance(token, yaml.TagToken) and token.value != ("!!", "str"):
+            raise InvalidInput("manifest", "a tag (!!type)", "without tags but !!str")
+        if isinstance(token, yaml.ScalarToken) and token.plain and _is_long_number(token.value):
+            raise InvalidInput("manifest", f"a number of {len(token.value)} characters", f"at most {LONGEST_NUMBER}")
         depth += isinstance(token, _OPENING) - isinstance(token, _CLOSING)
         if depth > DEEPEST:
             raise InvalidInput("manifest", f"more than {DEEPEST} levels", f"at most {DEEPEST} levels deep")
+
+
+def _is_long_number(text: str) -> bool:
+    return len(text) > LONGEST_NUMBER and _RESOLVER.resolve(yaml.ScalarNode, text, (True, False)) in _NUMBERS
 
 
 def name_in(body: dict[str, Any], kind: str) -> tuple[str, str]:

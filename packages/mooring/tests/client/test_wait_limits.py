@@ -1,16 +1,19 @@
 """A wait ends in time whatever the server does: requests that hang, that fail late, that are answered at once."""
 
+import socket
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from hawser.clock import Entropy, LoopClock
+from hawser.clock import Entropy, LoopClock, SystemClock
+from mooring.cli.remote.claim import ClaimCommand, run_claim
 from mooring.client.acquisition import Acquisition
 from mooring.client.asyncio_runtime import AsyncioRuntime
 from mooring.client.connection import Endpoint
 from mooring.client.errors import ClaimTimeout, Unavailable, Unreachable, WaitRevoked
+from mooring.client.operations import Operations
 from mooring.client.records import Waiting
 from mooring.client.request import make_request
 
@@ -62,6 +65,29 @@ async def test_a_wait_ends_in_time_and_names_the_database_however_it_hangs(longe
         assert wait_seconds - 0.5 <= took <= wait_seconds + LATEST_SECONDS, (seed, took)
         assert "does not answer" in raised.value.why.message and "mooring doctor" in raised.value.fix
         assert all("does not answer" in report.why.message for report in told), told
+
+
+@pytest.mark.parametrize("longest_seconds", [0.5, 6.0, 12.0, 1000.0])
+async def test_the_look_at_the_pool_before_a_session_is_part_of_its_wait(longest_seconds):
+    for seed in range(40):
+        runtime = Hung(seed, longest_seconds)
+        wait_seconds = 1.0 + seed % 14  # beyond 15 s without any answer, the address may be wrong
+        request = make_request(POOL, "night", ttl="5m", wait=wait_seconds)
+        began = runtime.clock.monotonic()
+        with pytest.raises(ClaimTimeout):
+            await Operations(runtime).run(request, None, 3600.0)
+        assert runtime.clock.monotonic() - began <= wait_seconds + LATEST_SECONDS, seed
+
+
+@pytest.mark.realtime
+def test_a_command_ends_with_its_wait_when_nothing_at_all_is_answered():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        endpoint = Endpoint(f"http://127.0.0.1:{silent.getsockname()[1]}", "")
+        asked = ClaimCommand(POOL, ("true",), "night", "5m", "3s", "", 0)
+        began = SystemClock().monotonic()
+        with pytest.raises(ClaimTimeout):
+            run_claim(asked, endpoint)
+        assert SystemClock().monotonic() - began < 3.0 + 4 * LATEST_SECONDS  # it took 30 s more
 
 
 class Restarting(Hung):

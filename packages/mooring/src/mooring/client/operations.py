@@ -1,8 +1,15 @@
 """What `Mooring` and `AsyncMooring` do, once: each operation is a coroutine over a runtime."""
 
 import contextlib
+from dataclasses import replace
 
-from mooring.client.acquisition import LOOK_SECONDS, Acquisition
+from mooring.client.acquisition import (
+    ANSWER_SECONDS,
+    GRACE_SECONDS,
+    LOOK_ANSWER_SECONDS,
+    LOOK_SECONDS,
+    Acquisition,
+)
 from mooring.client.claims_api import CLOSE_SECONDS, find_claim, find_result, get_claim, release, renew, withdraw
 from mooring.client.errors import RemoteError, Unavailable
 from mooring.client.loss import classify_loss, is_final
@@ -20,8 +27,9 @@ from mooring.client.records import (
 )
 from mooring.client.renewal import RenewalSchedule
 from mooring.client.request import ClaimRequest, OnWait
-from mooring.client.retry import Retry
+from mooring.client.retry import RETRY_SECONDS, Retry
 from mooring.client.runtime import Runtime
+from mooring.client.wait_reason import explain_failure, wait_unanswered
 from mooring.model.errors import InvalidInput
 
 ENQUEUE_SECONDS = 2.0  # for an answer; a claim that waits has none until it runs
@@ -55,7 +63,7 @@ class Operations:
     async def run(self, request: ClaimRequest, on_wait: OnWait | None, timeout_seconds: float) -> SessionResult:
         """One session on a worker that polls, to its result."""
         deadline = self._clock.monotonic() + timeout_seconds
-        await self._require_polling(request)
+        request = await self._require_polling(request)
         claim = await Acquisition(self._runtime, request, on_wait).run()
         try:
             return await self._await_result(claim, deadline)
@@ -115,18 +123,31 @@ class Operations:
         """The result of an ended claim."""
         return await find_result(self._runtime, claim)
 
-    async def _require_polling(self, request: ClaimRequest) -> None:
-        """Workers of other pools never fetch the payload: the session would hold one until its timeout."""
-        retry = Retry(self._runtime)
+    async def _require_polling(self, request: ClaimRequest) -> ClaimRequest:
+        """What is left of the wait. Workers of Push pools never fetch the payload: the session would hold one until its
+        timeout."""
+        retry, began, since = Retry(self._runtime), self._clock.monotonic(), self._clock.now()
+        if 0 < request.wait_seconds < RETRY_SECONDS:
+            retry.deadline = began + request.wait_seconds
         while True:
+            left = request.wait_seconds - (self._clock.monotonic() - began)
+            timeout = min(LOOK_ANSWER_SECONDS, max(left, GRACE_SECONDS)) if request.wait_seconds else ANSWER_SECONDS
             try:
-                dispatch = read_dispatch(await self._runtime.request("GET", request.pool_path))
+                answer = await self._runtime.request("GET", request.pool_path, timeout_seconds=timeout)
                 break
             except Unavailable as error:
-                await retry.pause(error)
-        if dispatch == "Push":
+                try:
+                    await retry.pause(error)
+                except Unavailable:
+                    if retry.deadline is None:
+                        raise
+                    raise wait_unanswered(request, explain_failure(error, since)) from error
+        if read_dispatch(answer) == "Push":
             rule = "a pool with 'dispatch: Poll'; in this one clients connect to the worker: use claim()"
             raise InvalidInput("pool", request.pool, rule)
+        if not request.wait_seconds:
+            return request
+        return replace(request, wait_seconds=max(GRACE_SECONDS, began + request.wait_seconds - self._clock.monotonic()))
 
     async def _confirm(self, claim: ClaimView) -> tuple[ClaimView, RenewalSchedule]:
         """When the claim began to run is not known here. A renewal shows that it is ours, and starts its ttl."""

@@ -8,13 +8,15 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FrameType
 from urllib.parse import quote
 
+from hawser.clock import SystemClock
 from mooring.cli.output import printable
 from mooring.cli.remote.wait_reports import WaitReports
 from mooring.client.connection import Connection, Endpoint
+from mooring.client.durations import parse_seconds
 from mooring.client.errors import RemoteError
 from mooring.client.records import read_dispatch
 from mooring.client.sdk import Claim, Mooring
@@ -22,6 +24,7 @@ from mooring.model.errors import InvalidInput
 
 STOP_SECONDS = 10.0
 _CHECK_SECONDS = 0.25
+_LOOK_SECONDS = 5.0  # at the pool, before it is claimed
 _NOT_RUNNABLE, _NOT_FOUND = 126, 127  # as in shells
 _FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -42,7 +45,8 @@ class ClaimCommand:
 
 def run_claim(asked: ClaimCommand, endpoint: Endpoint) -> int:
     """Returns the exit code of the command. A lost claim ends the command and raises `LeaseLost`."""
-    if find_dispatch(asked.pool, Connection(endpoint)) == "Poll":
+    dispatch, asked = find_dispatch(asked, endpoint)
+    if dispatch == "Poll":
         # Such workers run what the payload says and end the claim themselves: nothing would be held here.
         rule = (
             "a pool with 'dispatch: Push'; workers of this one fetch their sessions:"
@@ -84,13 +88,23 @@ def hold_and_run(asked: ClaimCommand, endpoint: Endpoint, find_words: Callable[[
             return _await_end(child, claim)
 
 
-def find_dispatch(pool: str, connection: Connection) -> str:
-    """How workers of the pool get their sessions; empty if that cannot be read: the claim itself gives the reason."""
-    namespace, _, name = pool.partition("/")
+def find_dispatch(asked: ClaimCommand, endpoint: Endpoint) -> tuple[str, ClaimCommand]:
+    """How workers of the pool get their sessions, and the command with what is left of its wait.
+
+    The first is empty if it cannot be read: the claim itself gives the reason.
+    """
+    namespace, _, name = asked.pool.partition("/")
+    path, wait = f"/v1/pools/{quote(namespace, safe='')}/{quote(name, safe='')}", parse_seconds("wait", asked.wait)
+    timeout = min(_LOOK_SECONDS, wait / 2) if wait else _LOOK_SECONDS
+    clock = SystemClock()
+    began = clock.monotonic()
     try:
-        return read_dispatch(connection.get(f"/v1/pools/{quote(namespace, safe='')}/{quote(name, safe='')}", {}))
+        dispatch = read_dispatch(Connection(endpoint).request("GET", path, timeout_seconds=timeout))
     except RemoteError:
-        return ""
+        dispatch = ""
+    if not wait:
+        return dispatch, asked
+    return dispatch, replace(asked, wait=f"{max(wait / 2, wait - (clock.monotonic() - began)):f}s")
 
 
 class _Signals:

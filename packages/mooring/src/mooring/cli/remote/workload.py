@@ -39,7 +39,8 @@ def run_exec(asked: WorkerCommand, command: Sequence[str], endpoint: Endpoint) -
 
 def run_on_worker(asked: ClaimCommand, options: ClusterOptions, state: Path | None, endpoint: Endpoint) -> int:
     """Claim a worker, run the command there, release the worker; returns the exit code of the command."""
-    if find_dispatch(asked.pool, Connection(endpoint)) == "Poll":
+    dispatch, asked = find_dispatch(asked, endpoint)
+    if dispatch == "Poll":
         return _run_session(asked, endpoint)
     kubectl = Kubectl(find_kubeconfig(endpoint, options, state), options)
     namespace = asked.pool.partition("/")[0]

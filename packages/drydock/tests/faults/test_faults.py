@@ -5,6 +5,7 @@ import pytest
 
 from drydock.faults import (
     Answer,
+    ArriveLate,
     Delay,
     DropEvents,
     Duplicate,
@@ -92,6 +93,17 @@ async def test_an_error_answer_comes_before_or_after_the_effect(after_effect: bo
 async def test_a_duplicated_request_arrives_twice_and_the_second_answer_is_seen() -> None:
     server = Server()
     assert await (await faulty(server, Rule(Duplicate())).send(POST)).read() == b"2"
+
+
+async def test_a_request_of_a_cut_connection_may_arrive_later() -> None:
+    server = Server()
+    transport = faulty(server, Rule(ArriveLate(20)))
+    with pytest.raises(ConnectionFailed, match="cut"):
+        await transport.send(POST)
+    await asyncio.sleep(19)
+    assert server.seen == []
+    await asyncio.sleep(2)
+    assert len(server.seen) == 1
 
 
 async def test_a_hang_lasts_until_the_requests_own_time_out() -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from drydock.faults import (
     Answer,
+    ArriveLate,
     Crash,
     CutStream,
     Delay,
@@ -55,6 +56,7 @@ _LINK: dict[str, tuple[Effect, frozenset[str], bool | None, float]] = {
     "api-500-after-effect": (Answer(500, "InternalError", after_effect=True), _WRITES, False, 0.5),
     "api-504-after-effect": (Answer(504, "Timeout", after_effect=True), _WRITES, False, 0.5),
     "api-duplicates": (Duplicate(), _WRITES, False, 0.5),
+    "api-arrives-late": (ArriveLate(0.5, 30.0), _WRITES, False, 0.3),
     "api-empty-lists": (EmptyList(), frozenset(), False, 0.5),
     "api-slow": (Delay(0.1, 5.0), frozenset(), False, 0.5),
     "api-older-reads": (StaleRead(5.0), frozenset(), False, 0.5),

@@ -5,6 +5,7 @@ Must not know: what is called through it; it sees requests, answers and lines.
 
 from drydock.faults.effects import (
     Answer,
+    ArriveLate,
     CallEffect,
     Crash,
     CutStream,
@@ -33,6 +34,7 @@ from drydock.faults.transport import FaultyTransport
 
 __all__ = [
     "Answer",
+    "ArriveLate",
     "Call",
     "CallEffect",
     "Crash",

@@ -40,6 +40,14 @@ class Duplicate:
 
 
 @dataclass(frozen=True, slots=True)
+class ArriveLate:
+    """The connection is cut, and the request arrives all the same, between `seconds` and `+ spread_seconds` later."""
+
+    seconds: float
+    spread_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Hang:
     """No answer until the request's own time-out, if it has one."""
 
@@ -65,7 +73,7 @@ class Crash:
     moment: Literal["before", "after"]
 
 
-CallEffect = Refuse | Answer | LoseAnswer | Duplicate | Hang | StaleRead | EmptyList | Crash
+CallEffect = Refuse | Answer | LoseAnswer | Duplicate | ArriveLate | Hang | StaleRead | EmptyList | Crash
 
 
 @dataclass(frozen=True, slots=True)

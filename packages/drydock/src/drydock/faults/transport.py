@@ -3,6 +3,7 @@
 import asyncio
 from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Never, assert_never
 
@@ -10,6 +11,7 @@ import msgspec
 
 from drydock.faults.effects import (
     Answer,
+    ArriveLate,
     CallEffect,
     Crash,
     Delay,
@@ -26,7 +28,7 @@ from drydock.faults.plan import Plan, is_mutation, is_watch
 from drydock.faults.process import Call, Process
 from drydock.faults.stream import Lines, disturbed, lines_of
 from hawser.clock import Clock, Entropy
-from hawser.errors import ConnectionFailed
+from hawser.errors import ConnectionFailed, KubeError
 from hawser.transport import Request, Response, Transport
 
 _ANSWERS_KEPT = 64
@@ -56,6 +58,7 @@ class FaultyTransport:
         self._entropy = entropy
         self._made_at = clock.monotonic()
         self._keeps_answers = any(isinstance(rule.effect, StaleRead) for rule in plan.rules)
+        self._late: set[asyncio.Task[None]] = set()  # requests that are still on their way
         self._answers: defaultdict[object, deque[_Recorded]] = defaultdict(lambda: deque(maxlen=_ANSWERS_KEPT))
 
     @property
@@ -109,6 +112,9 @@ class FaultyTransport:
             case Duplicate():
                 await self._carry_out(request)
                 return await self._pass_on(request)
+            case ArriveLate():
+                self._send_later(request, effect.seconds + effect.spread_seconds * self._entropy.fraction())
+                raise ConnectionFailed(f"injected: the connection of {request.method} {request.path} was cut")
             case Hang():
                 if effect.after_effect:
                     await self._carry_out(request)
@@ -138,6 +144,18 @@ class FaultyTransport:
         """Let it happen and drop the answer."""
         response = await self._pass_on(request)
         await response.close()
+
+    def _send_later(self, request: Request, seconds: float) -> None:
+        """Whether its sender lives by then or not."""
+
+        async def arrive() -> None:
+            await self._clock.sleep(seconds)
+            with suppress(KubeError):
+                await self._carry_out(request)
+
+        task = asyncio.create_task(arrive())
+        self._late.add(task)
+        task.add_done_callback(self._late.discard)
 
     def _old_answer(self, request: Request, effect: StaleRead) -> _Recorded | None:
         newest = self._clock.monotonic() - effect.age_seconds

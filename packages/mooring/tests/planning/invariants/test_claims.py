@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from mooring.model.claim import Claim, ClaimState, EndCause
 from mooring.model.health import Check, WorkerHealth
 from mooring.model.node import Node
+from mooring.model.proof import are_independent
 from mooring.model.timeouts import Timeouts
 from mooring.model.worker import Worker
 from mooring.planning.invariants.claims import (
@@ -49,11 +50,16 @@ def leaked(behind: Claim | None, worker: Worker | None = None) -> ClaimsSnapshot
 NEVER_RAN = row(ClaimState.FAILED)
 RAN = row(ClaimState.RELEASED, running_at=ago(50))
 RAN_AT_ONCE = row(ClaimState.RELEASED, running_at=ago(60))
-RAN_AND_QUEUED_AGAIN = row(ClaimState.QUEUED, epoch=EPOCH + 1, claimed_at=None, running_at=ago(50))
-RAN_AND_RUNS_ELSEWHERE = row(ClaimState.RUNNING, epoch=EPOCH + 2, pod_uid="uid-2", claimed_at=ago(9), running_at=ago(8))
-RAN_AND_BOUND_ELSEWHERE = row(ClaimState.CLAIMED, epoch=EPOCH + 2, claimed_at=ago(9), running_at=ago(50))
+RAN_AND_QUEUED_AGAIN = row(ClaimState.QUEUED, epoch=EPOCH + 1, claimed_at=None, running_at=ago(50), rebinds=1)
+RAN_AND_RUNS_ELSEWHERE = row(
+    ClaimState.RUNNING, epoch=EPOCH + 2, pod_uid="uid-2", claimed_at=ago(9), running_at=ago(8), rebinds=1
+)
+RAN_AND_BOUND_ELSEWHERE = row(ClaimState.CLAIMED, epoch=EPOCH + 2, claimed_at=ago(9), running_at=ago(50), rebinds=1)
 RAN_ELSEWHERE_AND_FAILED_HERE = row(ClaimState.FAILED, claimed_at=ago(60), running_at=ago(500))
 MOVED_ON_WITHOUT_RUNNING = row(ClaimState.CLAIMED, epoch=EPOCH + 1, pod_uid="uid-2")
+MOVED_ON_AND_RAN_ELSEWHERE = row(ClaimState.RELEASED, epoch=EPOCH + 1, pod_uid="uid-2", running_at=ago(50))
+NOT_TAKEN = row(ClaimState.EXPIRED, running_at=ago(50), cause=EndCause.ABANDONED)
+RAN_HERE_LATER = row(ClaimState.RELEASED, epoch=EPOCH + 1, running_at=ago(50))
 
 
 @pytest.mark.parametrize(
@@ -62,6 +68,9 @@ MOVED_ON_WITHOUT_RUNNING = row(ClaimState.CLAIMED, epoch=EPOCH + 1, pod_uid="uid
         (NEVER_RAN, Remedy.UNSTAMP),
         (MOVED_ON_WITHOUT_RUNNING, Remedy.UNSTAMP),
         (RAN_ELSEWHERE_AND_FAILED_HERE, Remedy.UNSTAMP),
+        (MOVED_ON_AND_RAN_ELSEWHERE, Remedy.UNSTAMP),
+        (NOT_TAKEN, Remedy.UNSTAMP),
+        (RAN_HERE_LATER, Remedy.DELETE_WORKER),
         (RAN, Remedy.DELETE_WORKER),
         (RAN_AT_ONCE, Remedy.DELETE_WORKER),
         (RAN_AND_QUEUED_AGAIN, Remedy.DELETE_WORKER),
@@ -86,22 +95,58 @@ def test_silence_of_the_worker_is_no_second_proof() -> None:
     assert not all(act.proofs)
 
 
-def given_back(behind: Claim, executing: bool | None = None, push: bool = True) -> bool:
+def given_back(
+    behind: Claim,
+    executing: bool | None = None,
+    push: bool = True,
+    wordless: float | None = None,
+    expired: Claim | None = None,
+) -> bool:
     """Whether the stamp of a worker that has not spoken counts as proven to be a leak."""
     snapshot = ClaimsSnapshot(
         NOW, (stamped(1),), (), TIMEOUTS, {"uid-1": executing}, {"claim-1": behind},
         push_pools=frozenset({"runners/linux"} if push else ()),
+        wordless_seconds={} if wordless is None else {"uid-1": wordless},
+        expired={"uid-1": (expired,)} if expired else {},
     )  # fmt: skip
     [act] = plan_stamped_has_claim(snapshot)
-    return all(act.proofs)
+    return are_independent(act.proofs)
 
 
 def test_where_workers_never_speak_the_holder_who_gave_it_back_is_the_second_proof() -> None:
     assert given_back(RAN)
     assert not given_back(RAN, executing=True)
     assert not given_back(RAN, push=False), "a worker that polls may still be at work: only its own word counts"
-    assert not given_back(row(ClaimState.RELEASED, epoch=EPOCH + 1, running_at=ago(50))), "that was another session"
-    assert not given_back(row(ClaimState.EXPIRED, running_at=ago(50))), "nobody gave it back"
+    assert not given_back(row(ClaimState.RELEASED, epoch=EPOCH - 1, running_at=ago(50))), "that was an earlier session"
+    assert not given_back(row(ClaimState.EXPIRED, running_at=ago(50)), wordless=9999.0), "nobody gave it back"
+
+
+def test_a_stamp_that_came_late_is_a_leak_when_its_holder_gave_the_same_worker_back_under_a_later_epoch() -> None:
+    assert given_back(RAN_HERE_LATER)
+    assert given_back(replace(RAN_HERE_LATER, rebinds=1)), "a holder gives back all that it did under its claim"
+    assert not given_back(replace(RAN_HERE_LATER, pod_uid="uid-2", rebinds=1)), "it gave another worker back"
+    assert not given_back(replace(RAN_HERE_LATER, state=ClaimState.RUNNING, pod_uid="uid-2", rebinds=1))
+    assert not given_back(RAN_HERE_LATER, executing=True)
+    assert not given_back(RAN_HERE_LATER, push=False)
+
+
+@pytest.mark.parametrize("behind", [NEVER_RAN, MOVED_ON_WITHOUT_RUNNING, MOVED_ON_AND_RAN_ELSEWHERE, NOT_TAKEN])
+def test_a_stamp_under_which_nobody_was_given_the_worker_is_a_leak_after_the_grace_without_a_word(behind) -> None:
+    assert given_back(behind, wordless=TIMEOUTS.reap_grace)
+    assert not given_back(behind, wordless=TIMEOUTS.reap_grace - 1)
+    assert not given_back(behind), "silence is not measured while words may be missing"
+    assert not given_back(behind, wordless=9999.0, push=False)
+    assert not given_back(behind, wordless=9999.0, executing=True)
+
+
+def test_a_stamp_that_came_late_proves_nothing_about_a_later_session_that_nobody_gave_back() -> None:
+    hidden = row(ClaimState.EXPIRED, id="claim-2", epoch=EPOCH + 2, running_at=ago(50), cause=EndCause.EXPIRED)
+    for behind in (RAN, RAN_HERE_LATER, NEVER_RAN, MOVED_ON_AND_RAN_ELSEWHERE):
+        assert given_back(behind, wordless=9999.0)
+        assert not given_back(behind, wordless=9999.0, expired=hidden)
+        assert given_back(behind, wordless=9999.0, expired=replace(hidden, cause=EndCause.ABANDONED))
+    assert given_back(RAN, expired=replace(hidden, epoch=EPOCH - 2)), "it was proven idle before it was claimed again"
+    assert given_back(RAN_HERE_LATER, expired=replace(hidden, epoch=EPOCH)), "the same"
 
 
 @pytest.mark.parametrize("heartbeat_at", [ago(3600), ago(0), ago(-3600)])

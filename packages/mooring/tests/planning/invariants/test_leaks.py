@@ -12,7 +12,7 @@ from mooring.planning.workers import classify_worker
 from packages.mooring.tests.planning.fleets import NOW, node, stamped
 from packages.mooring.tests.planning.invariants.test_claims import NEVER_RAN, TIMEOUTS, ago, row
 
-EXPIRED = row(ClaimState.EXPIRED, running_at=ago(3000))
+EXPIRED = row(ClaimState.EXPIRED, claimed_at=ago(3000), running_at=ago(3000))
 DELETE = EffectiveReclaim(600.0, "Delete", polls=False)
 KEEP = EffectiveReclaim(600.0, "Keep", polls=False)
 
@@ -26,7 +26,7 @@ def plan(
     [act] = plan_stamped_has_claim(
         ClaimsSnapshot(
             NOW, (stamped(1),), (), TIMEOUTS, {"uid-1": executing}, {"claim-1": behind},
-            push_pools=frozenset({"runners/linux"}),
+            push_pools=frozenset() if reclaim is not None and reclaim.polls else frozenset({"runners/linux"}),
             wordless_seconds={} if wordless is None else {"uid-1": wordless},
             reclaims={} if reclaim is None else {"runners/linux": reclaim},
         )

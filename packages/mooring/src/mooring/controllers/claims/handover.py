@@ -32,7 +32,7 @@ from mooring.model.claim import (
 from mooring.model.errors import MooringError, StaleEpoch, Unavailable
 from mooring.model.moments import later
 from mooring.model.pool import Pool
-from mooring.planning.invariants.claims import never_ran
+from mooring.planning.invariants.claims import never_ran, worked_later
 
 log = structlog.get_logger()
 
@@ -162,7 +162,7 @@ class Handover:
         try:
             if row is not None and row.live and row.pod_uid == claim.pod_uid:
                 await self._stamps.stamp(row, place)
-            elif never_ran(row, claim.epoch):
+            elif never_ran(row, claim.epoch) and not worked_later(row, claim.epoch, place.worker.uid):
                 await self._release.withdraw(claim)
         except MooringError as error:
             log.warning("a stamp is left to the invariants", claim=claim.id, error=error.message)

@@ -101,6 +101,8 @@ class ClaimsSnapshot:
     # seconds without a word of a stamped worker that no live claim holds, by pod uid; absent: not measured
     wordless_seconds: Mapping[str, float] = field(default_factory=dict)
     reclaims: Mapping[str, EffectiveReclaim] = field(default_factory=dict)  # by pool key
+    # expired claims of the suspicious stamps' pods, by pod uid: nobody gave those pods back
+    expired: Mapping[str, tuple[Claim, ...]] = field(default_factory=dict)
 
 
 def plan_claim_has_pod(snapshot: ClaimsSnapshot) -> list[Act]:
@@ -246,12 +248,27 @@ def plan_account_has_pod(snapshot: ClaimsSnapshot) -> list[Act]:
 
 
 def never_ran(row: Claim | None, epoch: int) -> bool:
-    """Whether the row proves that no work began under this epoch. A row of a later epoch, or none, proves nothing."""
+    """Whether the row proves that no work began under this epoch. No row proves nothing."""
     if row is None:
         return False
     if row.running_at is None:
         return True
-    return row.epoch == epoch and row.claimed_at is not None and row.running_at < row.claimed_at
+    if row.epoch == epoch:
+        return row.claimed_at is not None and row.running_at < row.claimed_at
+    # Only a claim that does not run is bound anew; a running one is requeued first, which the row counts.
+    return row.epoch > epoch and row.rebinds == 0
+
+
+def never_given(row: Claim | None, epoch: int) -> bool:
+    """Whether the row proves that nobody was given the worker under this epoch: it never ran, or was not taken."""
+    if row is not None and row.epoch == epoch and row.cause is EndCause.ABANDONED:
+        return True
+    return never_ran(row, epoch)
+
+
+def worked_later(row: Claim | None, epoch: int, pod_uid: str) -> bool:
+    """Whether a later epoch of the same claim ran on this pod."""
+    return row is not None and row.epoch > epoch and row.pod_uid == pod_uid and row.running_at is not None
 
 
 def _age(now: datetime, since: datetime | None) -> float:

@@ -13,7 +13,7 @@ from mooring.model.claim import Claim, ClaimState
 from mooring.model.proof import Proof, Proofs, by_holder, by_ledger, by_worker
 from mooring.model.reclaim import EffectiveReclaim
 from mooring.model.worker import Stamp, Worker
-from mooring.planning.invariants.claims import Act, ClaimsSnapshot, Remedy, never_ran
+from mooring.planning.invariants.claims import Act, ClaimsSnapshot, Remedy, never_given, worked_later
 from mooring.planning.workers import retire_command
 
 STAMPED_HAS_CLAIM = "stamped-has-claim"
@@ -55,7 +55,7 @@ def find_misnamed(workers: Iterable[Worker], claims: Iterable[Claim]) -> list[tu
 def _plan_suspect(worker: Worker, stamp: Stamp, snapshot: ClaimsSnapshot) -> Act:
     executing = snapshot.executing.get(worker.uid)
     row = snapshot.stamped_claims.get(stamp.claim)
-    unused = never_ran(row, stamp.epoch)
+    unused = never_given(row, stamp.epoch) and not worked_later(row, stamp.epoch, worker.uid)
     reclaim = snapshot.reclaims.get(f"{worker.namespace}/{worker.pool}")
     wordless = snapshot.wordless_seconds.get(worker.uid)
     says_idle = by_worker("it says that it is not executing")
@@ -98,10 +98,29 @@ def _prove_idle(worker: Worker, snapshot: ClaimsSnapshot) -> Proof:
     if health is not None and health.failed and health.last and health.last.refused:
         return by_worker(health.summary)
     if f"{worker.namespace}/{worker.pool}" in snapshot.push_pools and worker.stamp is not None:
-        row = snapshot.stamped_claims.get(worker.stamp.claim)
-        if row is not None and row.state is ClaimState.RELEASED and row.epoch == worker.stamp.epoch:
-            return by_holder("it released the worker, and only a holder gives it work")
+        return by_holder(_given_back(worker, worker.stamp, snapshot))
     return by_worker("")
+
+
+def _given_back(worker: Worker, stamp: Stamp, snapshot: ClaimsSnapshot) -> str:
+    """Why no holder gives this worker work under its stamp; empty if one may.
+
+    A stamp may arrive late, out of a cut connection, and replace the one of a later session that nobody gave back.
+    """
+    row = snapshot.stamped_claims.get(stamp.claim)
+    if row is None:
+        return ""
+    since = row.epoch if row.pod_uid == worker.uid else stamp.epoch
+    later = [one for one in snapshot.expired.get(worker.uid, ()) if one.epoch > since]
+    if not all(never_given(one, one.epoch) for one in later):
+        return ""
+    if row.state is ClaimState.RELEASED and row.pod_uid == worker.uid and row.epoch >= stamp.epoch:
+        under = f" under the later epoch {row.epoch}" if row.epoch > stamp.epoch else ""
+        return f"it released the worker{under}, and only a holder gives it work"
+    wordless = snapshot.wordless_seconds.get(worker.uid, 0.0)
+    if never_given(row, stamp.epoch) and wordless >= snapshot.timeouts.reap_grace:
+        return f"nobody was given the worker under this epoch, and no word for {wordless:.0f} s"
+    return ""
 
 
 def _is_silent(wordless: float | None, reclaim: EffectiveReclaim | None) -> bool:

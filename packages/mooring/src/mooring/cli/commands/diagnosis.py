@@ -19,12 +19,12 @@ def status(output: Output = Format.TABLE, url: Url = "", token: Token = "", stat
 
 @app.command()
 def top(
-    interval: Annotated[float, typer.Option("--interval", min=0.5, help="Seconds between two looks.")] = 2.0,
+    interval: Annotated[float, typer.Option("--interval", min=0.5, help="Seconds between updates.")] = 2.0,
     url: Url = "",
     token: Token = "",
     state: State = None,
 ) -> None:
-    """Print the status with all pools again and again, until Ctrl-C."""
+    """Print the status with all pools repeatedly, until Ctrl-C."""
     from mooring.cli.remote.status import run_top
 
     call_remote(lambda endpoint: run_top(endpoint, interval), url, token, state)

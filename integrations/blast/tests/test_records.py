@@ -92,7 +92,7 @@ def test_the_order_of_reports_does_not_matter(hits: list[Hit]) -> None:
 
 @pytest.mark.parametrize("line", ["a\tb", "\t".join("x" * len(COLUMNS)), "<html>"])
 def test_a_report_that_is_no_table_is_refused(line: str) -> None:
-    with pytest.raises(ObjectDamaged, match=r"q00-s01: .* is no hit"):
+    with pytest.raises(ObjectDamaged, match=r"q00-s01: .* is not a hit"):
         read_hits(line, "q00-s01")
 
 

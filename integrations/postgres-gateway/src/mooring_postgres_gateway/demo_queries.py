@@ -1,4 +1,4 @@
-"""Clients of the demo: each runs `psql` with queries whose answer is known, again and again."""
+"""Clients of the demo: each runs `psql` repeatedly, with queries whose answer is known."""
 
 import subprocess
 import threading

@@ -51,7 +51,7 @@ class Database(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if not self.owner:
             raise ValueError(f"databases.{name}.owner: it is empty")
         if not 1 <= self.worker_port <= 65535:
-            raise ValueError(f"databases.{name}.worker_port: {self.worker_port} is no port")
+            raise ValueError(f"databases.{name}.worker_port: {self.worker_port} is not a port")
         for field in ("max_sessions", "ttl_seconds", "wait_seconds", "idle_seconds"):
             if getattr(self, field) <= 0:
                 raise ValueError(f"databases.{name}.{field}: {getattr(self, field)} is not above 0")

@@ -16,6 +16,7 @@ KubeError
     +-- NotAuthorized   401
     +-- NotPermitted    403
     +-- ObjectNotFound  404: on a live GET the only proof of absence
+    +-- NotServed       404: the kind itself is not served
     +-- Gone            410: relist
     +-- ObjectConflict  409: reread and decide again
     |   +-- AlreadyExists

@@ -64,6 +64,8 @@ TABLE: dict[tuple[str, str], Row] = {
     (GET, "/metrics"): Row("/metrics", 200, 200, open=True),
     (GET, "/openapi.json"): Row("/openapi.json", 200, 200, open=True),
     (GET, "/login"): Row("/login", 200, 200, open=True),
+    (GET, "/runbook"): Row("/runbook", 200, 200, open=True),
+    (GET, "/runbook/{page:str}"): Row("/runbook/errors", 200, 200, open=True),
     (GET, "/static/{path:path}"): Row("/static/mooring.css", 200, 200, open=True),
     (POST, "/logout"): Row("/logout", 303, 303, body={}, open=True),
     (GET, "/v1/whoami"): Row("/v1/whoami", 200, 200),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mooring.model.runbook import ADDRESS
+from mooring.model.runbook import SITE
 from packages.mooring.tests.chart.rendering import CHART
 from packages.mooring.tests.docs.test_documentation import exposed_metrics
 
@@ -61,8 +61,9 @@ def test_every_alert_has_a_heading_in_the_runbook_and_nothing_else_has():
 
 def test_runbook_links_lead_to_the_page_of_the_alerts():
     address = VALUES["prometheusRule"]["runbookUrl"]
-    assert address == f"{ADDRESS}/alerts.md"
-    assert (ROOT / address.removeprefix("https://mooring.dev/")).is_file()
+    assert address == f"{SITE}/alerts.html", "as the site builds it: use_directory_urls is false"
+    assert (ROOT / "docs" / "runbook" / "alerts.md").is_file()
+    assert "use_directory_urls: false" in (ROOT / "mkdocs.yml").read_text()
 
 
 def queries() -> list[str]:

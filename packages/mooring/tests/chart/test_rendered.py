@@ -160,7 +160,7 @@ def test_with_everything_on_all_objects_are_there_with_labels_and_annotations():
     assert objects["ConfigMap", "mooring-dashboard"]["metadata"]["annotations"]["grafana_folder"] == "fleets"
     assert ("ConfigMap", "mooring-extra") in objects
     for rule in objects["PrometheusRule", "mooring"]["spec"]["groups"][0]["rules"]:
-        assert rule["annotations"]["runbook_url"].endswith(f"/runbook/alerts.md#{rule['alert'].lower()}")
+        assert rule["annotations"]["runbook_url"].endswith(f"/runbook/alerts.html#{rule['alert'].lower()}")
 
 
 def test_a_digest_takes_precedence_over_the_tag():

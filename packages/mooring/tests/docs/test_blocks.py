@@ -52,6 +52,7 @@ PROGRAMS_RUN_BY = {
     **dict.fromkeys(RUN_WITH_THE_SDK, "packages/mooring/tests/client/test_documentation.py"),
     "docs/how-to/mint.md": "packages/mooring/tests/controllers/claims/test_mint.py",
     "packages/hawser/README.md": "packages/hawser/tests/test_readme.py",
+    "docs/hawser/README.md": "packages/hawser/tests/test_page.py",
     "packages/drydock/README.md": "packages/drydock/tests/test_readme.py",
 }
 OUTLINES = {

@@ -17,6 +17,9 @@ FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 RELEASED = ("hawser", "drydock", "mooring")
 # A file in backticks, or a path in a command. Addresses such as /openapi.json and patterns are no files.
 FILE = re.compile(r"(?:`|(?<![\w./-])(?=[\w-]+/))((?!/)[\w./-]+\.(?:py|sh|yaml|toml|sql|md))(?![\w/-])")
+INSTALLED = (
+    ROOT / "packages" / "mooring" / "src" / "mooring" / "runbook"
+)  # copies of docs/runbook, shown without its links
 PLACEHOLDERS = frozenset({"NNNN-short-name.md"})
 
 
@@ -35,6 +38,8 @@ def _anchors(document: Path) -> set[str]:
 def test_every_relative_link_in_every_document_resolves():
     broken = []
     for document in _tracked("*.md"):
+        if document.parent == INSTALLED:
+            continue
         for link in LINK.findall(FENCE.sub("", document.read_text())):
             if re.match(r"[a-z]+:", link):
                 continue

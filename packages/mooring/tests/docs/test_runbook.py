@@ -20,13 +20,13 @@ from mooring.api import errors as api_errors
 from mooring.cli.main import app
 from mooring.client.errors import UNREADABLE, Unreachable, Untrusted
 from mooring.model.invariant import INVARIANT_IDS
-from mooring.model.runbook import ADDRESS, anchor, check_runbook, check_section, error_runbook, invariant_runbook
+from mooring.model.runbook import PAGES, anchor, check_runbook, check_section, error_runbook, invariant_runbook
+from mooring.runbook import read_page
 
 ROOT = Path(__file__).parents[4]
 RUNBOOK = ROOT / "docs" / "runbook"
 SOURCE = ROOT / "packages" / "mooring" / "src" / "mooring"
 LABELS = ["Meaning", "How bad", "Mooring does", "Look at", "Do", "Over when"]
-PAGES = ("alerts", "invariants", "doctor", "errors")
 DEPTH = {"errors": "###"}  # under a heading for each area
 COMMANDS: dict[str, Any] = vars(get_command(app))["commands"]
 
@@ -128,9 +128,30 @@ def test_every_command_of_mooring_in_the_runbook_exists_with_its_options(page: s
         assert {one.partition("=")[0] for one in arguments if one.startswith("-")} <= options, command
 
 
-def test_the_addresses_in_messages_lead_to_headings():
+def test_the_links_of_pages_lead_to_headings_of_the_installed_runbook():
     for page, address_of in (("doctor", check_runbook), ("invariants", invariant_runbook), ("errors", error_runbook)):
         for heading in sections(page):
-            assert address_of(heading) == f"{ADDRESS}/{page}.md#{anchor(heading)}"
-    assert check_runbook("pool/runners/linux") == f"{ADDRESS}/doctor.md#pool"
-    assert check_runbook("ledger/encryption") == f"{ADDRESS}/doctor.md#ledgerencryption"
+            assert address_of(heading) == f"/runbook/{page}#{anchor(heading)}"
+    assert check_runbook("pool/runners/linux") == "/runbook/doctor#pool"
+    assert check_runbook("ledger/encryption") == "/runbook/doctor#ledgerencryption"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_installed_runbook_is_that_of_the_documents(page: str):
+    installed = SOURCE / "runbook" / f"{page}.md"
+    assert installed.read_text() == (RUNBOOK / f"{page}.md").read_text(), "run tools/reference"
+    assert [section.heading for section in read_page(page)] == list(sections(page))
+    for section in read_page(page):
+        assert [part.label for part in section.parts] == LABELS
+        assert not [part for part in section.parts if re.search(r"\]\(|\*\*", part.text)], section.heading
+
+
+def test_every_link_within_the_installed_runbook_leads_to_a_section():
+    anchors = {page: {section.anchor for section in read_page(page)} for page in PAGES}
+    pieces = [(page, piece) for page in PAGES for one in read_page(page) for part in one.parts for piece in part.pieces]
+    links = [(page, piece.link) for page, piece in pieces if piece.link]
+    assert len(links) > 10
+    for page, link in links:
+        path, _, place = link.partition("#")
+        target = path.removeprefix("/runbook/") or page
+        assert not place or place in anchors[target], link

@@ -27,6 +27,8 @@ PAGES = (
     "/audit",
     "/usage?price=0.12",
     "/doctor",
+    "/runbook",
+    "/runbook/errors",
     "/docs",
     "/pools/new",
 )

@@ -71,7 +71,7 @@ async def test_a_worker_that_carries_another_stamp_by_now_is_left_alone(world):
     assert released.state is ClaimState.RELEASED
     assert await is_there(world, claim)
     [record] = await deletes(world, claim)
-    assert (record.outcome, record.error) == (AuditOutcome.SKIPPED, "it carries another stamp by now")
+    assert (record.outcome, record.error) == (AuditOutcome.SKIPPED, "it has another stamp now")
 
 
 async def test_a_worker_whose_other_slot_was_claimed_meanwhile_is_left_alone(world):
@@ -92,7 +92,7 @@ async def test_a_worker_whose_other_slot_was_claimed_meanwhile_is_left_alone(wor
     )
     assert await is_there(world, claim)
     [record] = await deletes(world, claim)
-    assert (record.outcome, record.error) == (AuditOutcome.SKIPPED, "another claim holds it by now")
+    assert (record.outcome, record.error) == (AuditOutcome.SKIPPED, "another claim holds it now")
 
 
 async def test_a_pod_that_is_written_without_end_is_left_to_the_invariants(world):

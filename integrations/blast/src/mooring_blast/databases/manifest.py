@@ -123,7 +123,7 @@ def read_manifest(content: bytes, where: str) -> Manifest:
     found = _decode(content, Manifest, where)
     for file in found.files:
         if not _FILE_NAME.fullmatch(file.name) or file.name == MANIFEST:
-            raise ObjectDamaged(f"{where}: {file.name[:80]!r} is no name of a file of a shard")
+            raise ObjectDamaged(f"{where}: {file.name[:80]!r} is not the name of a file of a shard")
         if file.size < 0 or not _DIGEST.fullmatch(file.sha256):
             raise ObjectDamaged(f"{where}: size or checksum of {file.name} cannot be right")
     if len({file.name for file in found.files}) != len(found.files) or not found.files:

@@ -56,4 +56,4 @@ def _read(line: str, where: str) -> Hit:
             return Hit(values[_QUERY], values[_SUBJECT], float(values[_EVALUE]), float(values[_SCORE]), line)
     except ValueError:
         pass  # reported below, as any other line that is not a hit
-    raise ObjectDamaged(f"{where}: {line[:80]!r} is no hit", fix="delete the report and submit the search again")
+    raise ObjectDamaged(f"{where}: {line[:80]!r} is not a hit", fix="delete the report and submit the search again")

@@ -15,7 +15,7 @@ _MOST_PARAMETERS = 65_535
 
 @dataclass(slots=True)
 class Preparation:
-    """A prepared statement; None for an empty one. `columns` are those that the client was told of."""
+    """A prepared statement; None for an empty one. `columns` are those that were sent to the client."""
 
     statement: Statement | None
     types: tuple[int, ...] = ()
@@ -37,7 +37,7 @@ class Portal:
     given: list[list[tuple[Any, ...]]] = field(default_factory=list)
 
     def take(self, outcome: Outcome) -> None:
-        """What the database answered. Types that the client was told of are kept."""
+        """What the database answered. Types that were sent to the client are kept."""
         self.tag = outcome.tag
         told = self.preparation.columns
         columns = told if told and outcome.columns and len(told) == len(outcome.columns) else outcome.columns

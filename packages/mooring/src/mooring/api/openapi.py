@@ -18,7 +18,7 @@ _FAILURE = {
 _ERROR_BODY = {
     "type": "object",
     "title": "ErrorBody",
-    "description": "Of every answer that is no success. Programs match on `code`; new codes may be added.",
+    "description": "Body of every answer that is not a success. Programs match on `code`; new codes may be added.",
     "required": ["code", "message", "detail"],
     "properties": {
         "code": {"type": "string"},

@@ -11,6 +11,6 @@ Epoch = Annotated[int, Meta(ge=0, le=_MOST)]
 """Of a body."""
 EpochIfGiven = Annotated[int | None, Parameter(ge=0, le=_MOST)]
 Before = Annotated[int | None, Parameter(ge=1, le=_MOST)]
-"""Where a list goes on, as `nextBefore` gives it."""
+"""Start of the page: `nextBefore` of the previous answer."""
 
 Reason = Annotated[str, Parameter(max_length=500, description="Why; kept on the claim, and in the audit trail.")]

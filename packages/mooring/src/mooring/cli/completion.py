@@ -49,6 +49,13 @@ def complete_explained(ctx: typer.Context, incomplete: str) -> list[str]:
     return _matching(incomplete, (f"{kind}/{name}" for name in _names(ctx, f"/v1/{paths}", query)))
 
 
+def complete_runbook(incomplete: str) -> list[str]:
+    """Headings of the runbook."""
+    from mooring.runbook import read_sections
+
+    return _matching(incomplete, iter({section.heading for section in read_sections()}))
+
+
 def _matching(incomplete: str, names: Iterator[str]) -> list[str]:
     return sorted(name for name in names if name.startswith(incomplete))
 

@@ -7,7 +7,7 @@ from typing import NoReturn, TypeVar
 from mooring.cli.output import printable
 from mooring.client.errors import ClaimTimeout, ExplainedError, LeaseLost
 from mooring.model import errors
-from mooring.model.runbook import error_runbook
+from mooring.model.runbook import runbook_command
 from mooring.model.time_format import describe_moment
 from mooring.model.why import Why
 
@@ -49,7 +49,7 @@ def fail(error: errors.MooringError) -> NoReturn:
     print(printable(f"mooring: {code}: {error.message}"), file=sys.stderr)
     for line in _lines(error.why) if isinstance(error, ExplainedError) and error.why.since else ():
         print(printable(f"  {line}"), file=sys.stderr)
-    advice = f"fix: {error.fix}" if error.fix else f"runbook: {error_runbook(code)}"
+    advice = f"fix: {error.fix}" if error.fix else f"runbook: {runbook_command(code)}"
     print(printable(f"  {advice}"), file=sys.stderr)
     sys.exit(exit_code(error))
 

@@ -6,7 +6,7 @@ from typer.core import TyperGroup
 
 GROUPS = {
     "Look at the fleet": ("status", "top", "pools", "workers", "nodes", "claims", "usage", "open"),
-    "Find the cause": ("doctor", "explain", "logs", "drain-check", "invariants", "audit"),
+    "Find the cause": ("doctor", "runbook", "explain", "logs", "drain-check", "invariants", "audit"),
     "Use workers": ("run", "claim", "exec", "release", "retire", "adopt"),
     "Batch work, datasets and services": ("submit", "submissions", "warmups", "warm", "services"),
     "Operate": ("pause", "resume", "arm", "login", "whoami"),

@@ -40,6 +40,7 @@ from mooring.dashboard.pool_pages import POOL_PAGES
 from mooring.dashboard.reader import prepare_pages, reader_of_request
 from mooring.dashboard.replay_pages import REPLAY_PAGES, Replays
 from mooring.dashboard.responses import GivenReadings, page_response, twin_response
+from mooring.dashboard.runbook_pages import RUNBOOK_PAGES
 from mooring.dashboard.service_order_pages import SERVICE_ORDER_PAGES
 from mooring.dashboard.service_pages import SERVICE_PAGES
 from mooring.dashboard.submission_pages import SUBMISSION_PAGES
@@ -215,6 +216,7 @@ PAGES: list[ControllerRouterHandler] = [
     *LOGIN_PAGES,
     static_file,
     *DIAGNOSIS_PAGES,
+    *RUNBOOK_PAGES,
     *USAGE_PAGES,
     *SERVICE_PAGES,
     *SERVICE_ORDER_PAGES,

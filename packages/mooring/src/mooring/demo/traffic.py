@@ -65,7 +65,7 @@ class Traffic:
                 await self._pause(_AFTER_FAILURE_SECONDS)
 
     async def _surge(self, group: asyncio.TaskGroup) -> None:
-        """Sessions that come more and more often, then less, again and again."""
+        """Sessions that come more and more often, then less, in cycles."""
         began = self._clock.monotonic()
         while True:
             tide = compute_tide(self._clock.monotonic() - began)

@@ -38,7 +38,7 @@ class NameTaken(Conflict):
     code = "name_taken"
 
     def __init__(self, found: Object, kind: str) -> None:
-        state = "being deleted" if found.terminating else "made by somebody else"
+        state = "being deleted" if found.terminating else "made by another client"
         super().__init__(f"{kind} {found.metadata.name} is in the way: {state}")
         self.found = found
 

@@ -97,7 +97,7 @@ def check_service(service: Service) -> list[InvalidInput]:
     spec = service.spec
     problems: list[InvalidInput] = []
     if not _NAME.fullmatch(service.name):
-        message = "a DNS label that begins with a letter: its Service is called the same"
+        message = "a DNS label that begins with a letter: its Service gets the same name"
         problems.append(InvalidInput("metadata.name", service.name, message))
     if not spec.image.strip() or spec.image != spec.image.strip():
         problems.append(InvalidInput("spec.image", spec.image, "the name of an image"))

@@ -63,9 +63,9 @@ _ORDER: tuple[tuple[str, str, str], ...] = (
     ("statement", "client_gone", "a hanging statement must fail before clients count as gone"),
     ("client_gone", "claim_progress", "a client has the time of a handover to come back"),
     ("claim_check", "claim_progress", "a claim is looked at several times before it counts as stuck"),
-    ("reap_period", "reap_grace", "a grace shorter than a period is no grace"),
+    ("reap_period", "reap_grace", "a grace shorter than the period has no effect"),
     ("guard_period", "reap_period", "protection is set long before anything is reaped"),
-    ("reap_grace", "claim_lost_grace", "a claim outlives the doubt about its pod"),
+    ("reap_grace", "claim_lost_grace", "a worker is reaped before a claim of it counts as lost"),
     ("replica_dead", "reap_grace", "a dead replica's claims are adopted before they could be reaped"),
     ("node_debounce", "reap_grace", "a flapping node settles before anything on it is reaped"),
 )

@@ -78,7 +78,7 @@ def refuse_destination(host: str, address: str, policy: OutgoingPolicy) -> str:
     return f"{host} ({address}) is not in MOORING_OUTGOING_ALLOW"
 
 
-@lru_cache(maxsize=16_384)  # health checks ask for the same addresses again and again
+@lru_cache(maxsize=16_384)  # health checks ask for the same addresses repeatedly
 def refuse_address(address: str, loopback: bool) -> str:
     """Why no connection is made to this address; empty if it may. Anything but an address is refused."""
     try:

@@ -177,7 +177,7 @@ def _fate(snapshot: DrainSnapshot, item: ClassifiedWorker, claim: Claim, seconds
         return otherwise, "its node is not Ready: nothing on it can end well"
     if worker.terminating_since is not None:
         left = (worker.deletion_due - snapshot.now).total_seconds() if worker.deletion_due else 0.0
-        message = f"its worker ends already and has {max(left, 0):.0f} s left"
+        message = f"its worker is already ending and has {max(left, 0):.0f} s left"
         return (Fate.FINISHES if left >= seconds else otherwise), message
     pool = snapshot.pools.get(f"{worker.namespace}/{worker.pool}")
     until = claim.protected_until

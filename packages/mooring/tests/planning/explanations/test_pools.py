@@ -138,7 +138,7 @@ def test_nobody_is_free_since_the_last_one_was_taken():
 
 def test_an_idle_worker_that_was_not_to_be_had_is_explained():
     why = explain_shortage(view(SHORT, worker(0)))
-    assert why.blockers[2] == "1 idle when last seen: taken or on its way out by now, or kept for claims that wait"
+    assert why.blockers[2] == "1 idle when last seen: now taken, being removed, or kept for waiting claims"
 
 
 def test_of_a_pool_without_workers_nobody_is_free_since_its_conditions_changed_or_it_was_made():

@@ -56,7 +56,7 @@ class KubeletListener:
         if isinstance(answer, Upgrade):
             return await switch_protocols(request, answer)
         out = web.StreamResponse(status=answer.status, headers=answer.headers)
-        out.force_close()  # an idle connection would outlive us: closing TLS takes the API server's answer
+        out.force_close()  # an idle connection would stay open after us: closing TLS takes the API server's answer
         await out.prepare(request)
         try:
             async for chunk in answer:

@@ -60,7 +60,7 @@ JobStatus -- what has become of a Job
   int32: terminating -- pods that are ending
   UncountedTerminatedPods: uncountedTerminatedPods -- pods that ended and are about to be counted
 
-JobCondition -- one thing that is or is not so for a Job, since when and why
+JobCondition -- an observed state of a Job, with its time and reason
   string: message reason status! type!
   time: lastProbeTime lastTransitionTime
 

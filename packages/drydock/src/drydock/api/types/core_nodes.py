@@ -31,7 +31,7 @@ NodeStatus -- state and resources of a node, reported by its kubelet
   [NodeRuntimeHandler]: runtimeHandlers
   [AttachedVolume]: volumesAttached
 
-NodeCondition -- one thing that is or is not so for a node, since when and why
+NodeCondition -- an observed state of a node, with its time and reason
   string: message reason status! type!
   time: lastHeartbeatTime lastTransitionTime
 

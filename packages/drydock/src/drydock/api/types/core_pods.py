@@ -78,7 +78,7 @@ PodStatus -- current state of a pod, reported by its kubelet
   [PodResourceClaimStatus]: resourceClaimStatuses (map name; retain)
   ResourceRequirements: resources
 
-PodCondition -- one thing that is or is not so for a pod, since when and why
+PodCondition -- an observed state of a pod, with its time and reason
   string: message reason status! type!
   time: lastProbeTime lastTransitionTime
   int64: observedGeneration

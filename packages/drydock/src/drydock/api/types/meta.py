@@ -75,7 +75,7 @@ LabelSelector (atomic) -- objects whose labels match; all of its terms must hold
   [LabelSelectorRequirement]: matchExpressions -- further terms on labels
   {string}: matchLabels -- labels that must be there with these values
 
-Condition -- one thing that is or is not so, since when and why
+Condition -- an observed state, with its time and reason
   time: lastTransitionTime! -- when its status last changed
   string: message! -- why, for people
   string: reason! -- why, in a word

@@ -70,6 +70,7 @@ Rule = Act | Sees | Asks | Open
 HEALTH = Open("probes and scrapers have no token")
 LOGIN = Open("who logs in has no session yet")
 STATIC = Open("style sheets and scripts")
+RUNBOOK = Open("the runbook is public, and is needed where access fails")
 DESCRIPTION = Open("the description of the API")
 WORKER = Open("workers prove themselves with their own token")
 AUTHENTICATED = Asks()

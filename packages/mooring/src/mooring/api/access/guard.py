@@ -67,7 +67,7 @@ class Guard:
         if isinstance(rule, Act):
             await self._authorization.require(connection.user, rule.access_in(connection.path_params))
         elif not isinstance(rule, Sees | Asks | Open) and connection.scope.get("method") != "OPTIONS":
-            raise Forbidden("this route declares no act, so nobody may use it", fix="report this as a bug")
+            raise Forbidden("this route declares no act, so no caller may use it", fix="report this as a bug")
 
     async def visibility(self, connection: Connection) -> Visibility:
         """What the caller may see of what the route lists. A route that is no list was authorized as a whole."""

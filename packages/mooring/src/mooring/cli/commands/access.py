@@ -44,7 +44,7 @@ def whoami(
     token: Token = "",
     state: State = None,
 ) -> None:
-    """Print who the server takes the caller for, and what the caller may do."""
+    """Print the identity that the server sees in the caller, and what the caller may do."""
     from mooring.cli.remote.login import run_whoami
 
     call_remote(lambda endpoint: run_whoami(endpoint, namespace, output), url, token, state)

@@ -62,13 +62,13 @@ def claim(
     key: Key = "",
     priority: Priority = 0,
     detached: Annotated[
-        bool, typer.Option("--detached", help="Keep its place also when this command is gone.")
+        bool, typer.Option("--detached", help="Keep its place in the queue also after this command has ended.")
     ] = False,
     url: Url = "",
     token: Token = "",
     state: State = None,
 ) -> None:
-    """Hold a worker while a command runs, then release it."""
+    """Claim a worker while a command runs here, then release it."""
     from mooring.cli.remote.claim import ClaimCommand, run_claim
 
     asked = ClaimCommand(pool, tuple(command), owner, ttl, wait, key, priority, detached)
@@ -86,7 +86,7 @@ def release(
     token: Token = "",
     state: State = None,
 ) -> None:
-    """Release a claim, also when somebody else holds it."""
+    """Release a claim, also one of another holder."""
     from mooring.cli.remote.mutation import MutationOptions
     from mooring.cli.remote.release import run_release
 

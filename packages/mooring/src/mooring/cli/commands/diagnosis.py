@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from mooring.cli.application import Output, State, Token, Url, app, call_remote
-from mooring.cli.completion import complete_explained
+from mooring.cli.completion import complete_explained, complete_runbook
 from mooring.cli.output import Format
 
 
@@ -19,12 +19,12 @@ def status(output: Output = Format.TABLE, url: Url = "", token: Token = "", stat
 
 @app.command()
 def top(
-    interval: Annotated[float, typer.Option("--interval", min=0.5, help="Seconds between two looks.")] = 2.0,
+    interval: Annotated[float, typer.Option("--interval", min=0.5, help="Seconds between updates.")] = 2.0,
     url: Url = "",
     token: Token = "",
     state: State = None,
 ) -> None:
-    """Print the status with all pools again and again, until Ctrl-C."""
+    """Print the status with all pools repeatedly, until Ctrl-C."""
     from mooring.cli.remote.status import run_top
 
     call_remote(lambda endpoint: run_top(endpoint, interval), url, token, state)
@@ -43,6 +43,23 @@ def doctor(
 
     code = call_remote(lambda endpoint: run_doctor(endpoint, output, everything=everything), url, token, state)
     raise typer.Exit(code)
+
+
+@app.command()
+def runbook(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Alert, invariant, line of the doctor or error code. Without it: the names of all sections.",
+            autocompletion=complete_runbook,
+        ),
+    ] = "",
+) -> None:
+    """Print what a message means, how bad it is and what to do; needs no server."""
+    from mooring.cli.failures import guarded
+    from mooring.cli.remote.runbook import run_runbook
+
+    guarded(lambda: run_runbook(name))
 
 
 @app.command()

@@ -91,7 +91,7 @@ def audit(
     namespace: Namespace = "",
     limit: Limit = 50,
     actor: Annotated[str, typer.Option("--actor", help="Only by this actor.")] = "",
-    name: Annotated[str, typer.Option("--name", help="Only on objects of this name.")] = "",
+    name: Annotated[str, typer.Option("--name", help="Only acts on objects of this name.")] = "",
     output: Output = Format.TABLE,
     watch: Watch = False,
     url: Url = "",

@@ -56,7 +56,7 @@ def submissions(
     """List submissions, or print one with its gates, steps and evidence."""
     if not name:
         if cancel or logs:
-            raise typer.BadParameter("NAME is missing: say which submission")
+            raise typer.BadParameter("NAME is missing: name the submission")
         run_list("SUBMISSIONS", {"namespace": namespace, "phase": phase}, output, watch, url, token, state)
         return
     from mooring.cli.remote.mutation import MutationOptions

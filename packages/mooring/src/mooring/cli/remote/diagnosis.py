@@ -9,7 +9,7 @@ from mooring.cli.failures import FAILED, OK
 from mooring.cli.output import Column, Format, Row, print_line, show_list, show_one, show_table
 from mooring.client.connection import Connection, Endpoint
 from mooring.model.errors import InvalidInput
-from mooring.model.runbook import check_runbook
+from mooring.model.runbook import check_section, runbook_command
 
 _MARKS = {"ok": "green", "warn": "yellow", "fail": "bold red", "unknown": "bright_black"}
 _EVENTS_SHOWN = 5
@@ -45,8 +45,8 @@ def _print_checks(checkup: Row, shown: Sequence[Row], output: Format) -> None:
             _line(f"{check['status']:7}  {check['id']}: {check['message']}")
             if check["fix"]:
                 _line(f"{'':7}  fix: {check['fix']}")
-    for address in dict.fromkeys(check_runbook(check["id"]) for check in shown if check["status"] != "ok"):
-        print_line(f"runbook: {address}")
+    for section in dict.fromkeys(check_section(check["id"]) for check in shown if check["status"] != "ok"):
+        print_line(f"runbook: {runbook_command(section)}")
     checks = checkup["checks"]
     counts = {status: sum(check["status"] == status for check in checks) for status in _MARKS}
     summary = ", ".join(f"{count} {status}" for status, count in counts.items())

@@ -20,7 +20,7 @@ from mooring.cli.remote.columns import (
     why_column,
 )
 from mooring.cli.remote.listing import Listing
-from mooring.model.runbook import invariant_runbook
+from mooring.model.runbook import runbook_command
 
 POOLS = Listing(
     "PoolList",
@@ -154,7 +154,7 @@ INVARIANTS = Listing(
         field_column("REMEDY", "remedy", wide=True),
         field_column("CONSTANTS", "constants", wide=True),
         field_column("PAUSED BY", "pausedBy", wide=True),
-        Column("RUNBOOK", lambda row: invariant_runbook(row["id"]), wide=True),
+        Column("RUNBOOK", lambda row: runbook_command(row["id"]), wide=True),
     ),
     "invariant/{id}",
     frozenset({"invariant", "pool", "worker"}),

@@ -31,7 +31,7 @@ def run_status(endpoint: Endpoint, output: Format) -> int:
 
 
 def run_top(endpoint: Endpoint, interval_seconds: float) -> NoReturn:
-    """Print the status and all pools again and again, until it is interrupted."""
+    """Print the status and all pools repeatedly, until it is interrupted."""
     pause = threading.Event()
     while True:
         found = _read_status(endpoint)

@@ -63,7 +63,9 @@ class BudgetReconciler(Reconciler[Pool, BudgetSnapshot, BudgetStep]):
             case BudgetStep.WAIT:
                 return current.wake(self._context.clock.now() + WAIT)
             case BudgetStep.REFUSE:
-                log.warning("a budget of somebody else has the pool's name", pool=pool.key, budget=budget_name(pool))
+                log.warning(
+                    "a budget that Mooring did not create has the pool's name", pool=pool.key, budget=budget_name(pool)
+                )
         return current
 
     async def _create(self, current: BudgetPass) -> BudgetPass:
@@ -82,7 +84,7 @@ class BudgetReconciler(Reconciler[Pool, BudgetSnapshot, BudgetStep]):
 
     async def _repair(self, snapshot: BudgetSnapshot, found: Budget) -> None:
         pool = snapshot.pool
-        log.warning("a budget was changed by somebody", pool=pool.key, budget=found.name)
+        log.warning("another client changed a budget", pool=pool.key, budget=found.name)
         await self._context.client.json_patch(
             BUDGETS,
             found.name,

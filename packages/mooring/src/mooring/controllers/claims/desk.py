@@ -215,7 +215,7 @@ class ClaimDesk:
         if claim.state is ClaimState.QUEUED and overdue:
             position = await self.position(claim)
             outcome = await self._ledger.claims.end(
-                claim.id, claim.epoch, EndCause.WAIT_OVER, now=self._clock.now(), reason="nobody became free in time"
+                claim.id, claim.epoch, EndCause.WAIT_OVER, now=self._clock.now(), reason="no worker became free in time"
             )
             if outcome.applied:
                 raise self._refusals.wait_timed_out(pool, claim, position)
@@ -301,7 +301,7 @@ class ClaimDesk:
         await self._release.revoke(claim, actor, clean_reason(reason))
         claim = await self.get(claim.id)
         if claim.open:
-            raise Conflict(f"claim {claim.id} went to another worker meanwhile", fix="release it again")
+            raise Conflict(f"claim {claim.id} has moved to another worker since it was read", fix="release it again")
         return claim
 
     def _pool(self, pool_key: str) -> Pool:

@@ -167,7 +167,7 @@ class Dispatch:
         if claim is None:
             raise NotFound(f"there is no claim {claim_id!r}", fix="stop the session")
         if claim.epoch != epoch:
-            raise StaleEpoch(f"claim {claim_id} has another epoch by now", fix="stop the session")
+            raise StaleEpoch(f"claim {claim_id} has another epoch now", fix="stop the session")
         if claim.pod_uid != worker.uid:
             raise Forbidden(f"claim {claim_id} is not on worker {worker.name}", fix="report only your own sessions")
         return claim

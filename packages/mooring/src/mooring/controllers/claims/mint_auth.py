@@ -97,7 +97,7 @@ def _token(value: bytes, namespace: str, which: SecretKey) -> str:
     token = value.decode("ascii", "replace").strip()
     if not token or not all("!" <= character <= "~" for character in token):
         raise MintFailed(
-            f"key {which.key!r} of Secret {namespace}/{which.secret_name} is no bearer token",
+            f"key {which.key!r} of Secret {namespace}/{which.secret_name} is not a bearer token",
             fix="use printable ASCII characters without spaces",
         )
     return token

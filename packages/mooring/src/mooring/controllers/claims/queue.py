@@ -133,7 +133,7 @@ class ClaimQueue:
         try:
             await self._serve(pool, take)
         except MooringError as error:
-            log.warning("a queue could not be served", pool=pool.key, error=error.message)
+            log.warning("queue not served", pool=pool.key, error=error.message)
             return False
         return True
 
@@ -158,7 +158,7 @@ class ClaimQueue:
             self._begin(pool, outcome.claim, place)
 
     async def _serve_owners(self, pool: Pool) -> None:
-        """The first claim for which there is a worker, again and again: one that has to wait holds up nobody else."""
+        """Repeatedly the first claim for which there is a worker: one that has to wait holds up nobody else."""
         without: set[str] = set()  # owners for whom no worker is free
         while heads := await self._heads(pool):
             for claim in heads:

@@ -223,10 +223,10 @@ class ClaimRelease:
 
     async def _why_not_ours(self, claim: Claim, pod: Pod, stamp: str | None) -> str:
         if pod.metadata.uid != claim.pod_uid:
-            return "it is another pod by now"
+            return "another pod has its name now"
         if pod.metadata.annotations.get(names.EPOCH) != stamp:
-            return "it carries another stamp by now"
-        return "another claim holds it by now" if await self._is_shared(claim, pod.metadata.uid) else ""
+            return "it has another stamp now"
+        return "another claim holds it now" if await self._is_shared(claim, pod.metadata.uid) else ""
 
 
 def _refused(outcome: Outcome) -> Result:

@@ -61,7 +61,7 @@ class Retirement:
             evidence={"pool": worker.pool, "node": worker.node, "force": force, "claims": [one.id for one in held]},
         )
         if outcome is AuditOutcome.SKIPPED:
-            raise Conflict(f"worker {namespace}/{name} changed meanwhile: {error}", fix="retire it again")
+            raise Conflict(f"worker {namespace}/{name} has changed since it was read: {error}", fix="retire it again")
         if outcome is AuditOutcome.FAILED:
             raise Unavailable(f"worker {namespace}/{name} was not deleted: {error}", fix="try again")
         return worker
@@ -87,7 +87,7 @@ class Retirement:
     async def _delete(self, worker: Worker, pod: Pod) -> Result:
         meta = pod.metadata
         if pod.terminating:
-            return AuditOutcome.DONE, "it is being deleted already"
+            return AuditOutcome.DONE, "it is already being deleted"
         try:
             await self._client.delete(
                 PODS, meta.name, meta.namespace, uid=meta.uid, resource_version=meta.resource_version

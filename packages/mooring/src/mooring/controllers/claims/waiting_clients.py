@@ -186,7 +186,9 @@ class WaitingClients:
         for key, (claim, at) in list(self._untaken.items()):
             if now - at >= self._lapse and claim.id not in self._attached:
                 del self._untaken[key]
-                await self._release.abandon(claim, f"nobody took its worker: its client is gone for {now - at:.0f} s")
+                await self._release.abandon(
+                    claim, f"no client took its worker: its client has been gone for {now - at:.0f} s"
+                )
 
     def forget(self) -> None:
         """What was heard so far proves no silence: signs may have been lost since."""

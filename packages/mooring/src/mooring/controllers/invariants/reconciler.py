@@ -1,4 +1,4 @@
-"""The invariants between claims and workers: checked again and again, and healed when they are broken."""
+"""The invariants between claims and workers: checked periodically, and healed when they are broken."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

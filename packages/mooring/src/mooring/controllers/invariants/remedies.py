@@ -80,7 +80,7 @@ class Remedies:
     async def _unstamp(self, worker: Worker) -> Result:
         assert worker.stamp is not None
         gone = await self._stamps.unstamp(worker.namespace, worker.name, worker.uid, worker.stamp.epoch)
-        return DONE if gone else (AuditOutcome.SKIPPED, "it carries another stamp by now, or is gone")
+        return DONE if gone else (AuditOutcome.SKIPPED, "it has another stamp now, or is gone")
 
     async def _delete_worker(self, worker: Worker) -> Result:
         await self._client.delete(

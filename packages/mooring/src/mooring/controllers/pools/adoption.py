@@ -120,7 +120,7 @@ class PodAdoption:
                 after = await self._client.merge_patch(PODS, meta.name, self._patch(pool, pod, request), meta.namespace)
             except ObjectChanged as changed:
                 return AuditOutcome.SKIPPED, changed.message
-            return (AuditOutcome.DONE, "it is being deleted meanwhile") if after.terminating else DONE
+            return (AuditOutcome.DONE, "it is being deleted now") if after.terminating else DONE
 
         return await self._auditor.carry_out(
             write,

@@ -46,7 +46,7 @@ class PoolCommands:
         return change
 
     async def apply(self, order: PoolOrder, *, actor: str, reason: str) -> PoolChange:
-        """Create the pool, or change it. `Conflict` if it was changed meanwhile."""
+        """Create the pool, or change it. `Conflict` if it has changed since it was read."""
         found = await self._find(order.namespace, order.name)
         change = _foresee(order, found)
         if change.action == "unchanged":
@@ -137,7 +137,7 @@ def _explain(error: KubeError, namespace: str, name: str) -> MooringError:
             field = error.causes[0].field if error.causes else "spec"
             return InvalidField(field, f"the API server refuses {field}: {error.message}", f"correct {field}")
         case AlreadyExists() | ObjectConflict() | ObjectChanged():
-            return Conflict(f"the pool {namespace}/{name} was changed meanwhile", fix="read it again")
+            return Conflict(f"the pool {namespace}/{name} has changed since it was read", fix="read it again")
         case ConnectionFailed() | ServerFailed() | TooManyRequests():
             return Unavailable(f"the cluster did not answer: {error.message}", fix="send the same again")
         case _:

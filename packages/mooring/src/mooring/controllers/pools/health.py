@@ -43,7 +43,7 @@ class _Checked:
 
 
 class HealthChecks:
-    """Asks every worker of a pool with `spec.health` again and again, and remembers what it said."""
+    """Asks every worker of a pool with `spec.health` periodically, and remembers its answers."""
 
     def __init__(
         self, informer: PoolInformer, probe: Probe, activity: PolledActivity, clock: Clock, entropy: Entropy

@@ -78,7 +78,7 @@ class PoolInformer(Informer):
         return tuple(self._workers.get(pool_key, {}).values())
 
     def placeholders(self, pool: Pool) -> tuple[Placeholder, ...]:
-        """Pods that hold room for workers of a pool. They are no workers."""
+        """Pods that hold room for workers of a pool. They are not workers."""
         found = (placeholder_from_pod(pod) for pod in self._placeholders.cache.values())
         return tuple(one for one in found if one is not None and one.pool_uid == pool.uid)
 

@@ -98,7 +98,7 @@ class Quarantines:
 
     def _notify(self, name: str, quarantine: Quarantine | None) -> None:
         if quarantine is None:
-            log.info("node open for workers again", node=name)
+            log.info("node accepts workers again", node=name)
         else:
             log.warning("node quarantined", node=name, reason=quarantine.reason, until=quarantine.until.isoformat())
         for listener in self._listeners:

@@ -29,7 +29,7 @@ class _Taken(Conflict):
     """The name belongs to somebody else's object."""
 
     def __init__(self, kind: str) -> None:
-        super().__init__(f"a {kind} of that name belongs to somebody else")
+        super().__init__(f"a {kind} of that name belongs to another owner")
         self.kind = kind
 
 
@@ -154,7 +154,7 @@ def _explain_taken(service: Service, taken: _Taken) -> Diagnosis:
 def _explain_scaled(service: Service, conflict: ObjectConflict) -> Diagnosis:
     wanted = service.spec.replicas
     message = clean_line(conflict.causes[0].message)
-    reason = f"somebody else sets the replicas of its Deployment, and the spec says {wanted}: {message}"
+    reason = f"another client sets the replicas of its Deployment, and the spec says {wanted}: {message}"
     fix = kubectl(service.namespace, "scale", "deployment", service.name, f"--replicas={wanted}")
     return Diagnosis(REPLICAS_TAKEN, reason, fix)
 
@@ -164,7 +164,7 @@ def _explain(service: Service, refusal: KubeError) -> Diagnosis:
     match refusal:
         case ObjectConflict():
             fix = kubectl(service.namespace, "get", "deployment", service.name, "-o", "yaml", "--show-managed-fields")
-            return Diagnosis("FieldsTaken", f"somebody else changed its objects: {message}", fix)
+            return Diagnosis("FieldsTaken", f"another client changed its objects: {message}", fix)
         case NotPermitted():
             return Diagnosis("NotPermitted", f"Mooring may not: {message}", "mooring install | kubectl apply -f -")
         case _:

@@ -189,7 +189,7 @@ class ServiceCommands:
             if found is None and isinstance(error, ObjectNotFound):  # its namespace
                 raise _explain(error, order.namespace) from error
             if asked.resource_version or asked.uid:
-                raise Conflict(f"the service {order.key} was changed meanwhile", fix="read it again") from error
+                raise Conflict(f"the service {order.key} has changed since it was read", fix="read it again") from error
             raise _Moved(f"the service {order.key} changed") from error
         except KubeError as error:
             raise _explain(error, order.namespace, order.name) from error
@@ -246,7 +246,7 @@ def _explain(error: KubeError, namespace: str, name: str = "") -> MooringError:
         case NotPermitted():
             return Conflict(f"the API server refuses it: {error.message}", fix="mooring doctor")
         case ObjectConflict() | ObjectChanged():
-            return Conflict(f"the service {namespace}/{name} was changed meanwhile", fix="read it again")
+            return Conflict(f"the service {namespace}/{name} has changed since it was read", fix="read it again")
         case ConnectionFailed() | ServerFailed() | TooManyRequests():
             return Unavailable(f"the cluster did not answer: {error.message}", fix="send the same again")
         case _:

@@ -55,7 +55,7 @@ class WarmRelease:
     async def release(self, warmup: Warmup, plan: WarmupPlan) -> Released:
         """Delete what the rails allow."""
         brakes = self._context.brakes.by_cluster(WARM_ON_LIVE_NODE, self._informer) if plan.releases else ()
-        # Looked at before the rails: to try such a delete again and again would fill the audit.
+        # Looked at before the rails: to retry such a delete forever would fill the audit.
         running = [act.job.name for act in plan.releases if await self._may_run(act)]
         found = (act for act in plan.releases if act.job.name not in running)
         acts = [replace(act, reason=_describe(warmup, act)) for act in found]

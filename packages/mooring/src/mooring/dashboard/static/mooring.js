@@ -48,7 +48,7 @@
     do {
       since = told;
       const answer = await fetch(location.href, {headers: {Accept: "text/html"}});
-      if (!answer.ok) { disconnect(); return connect(); }  // what the page is about is gone: the stream tells
+      if (!answer.ok) { disconnect(); return connect(); }  // what the page is about is gone: the stream reports it
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
       for (const part of document.querySelectorAll("[data-part]")) swap(part, fresh.getElementById(part.id));
     } while (since !== told);

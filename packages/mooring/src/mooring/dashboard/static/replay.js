@@ -89,8 +89,8 @@
     describe(node, kind, cells) {
       const counts = new Map();
       for (const [, , state, isProtected] of cells) for (const word of isProtected ? [state, "protected"] : [state]) counts.set(word, (counts.get(word) || 0) + 1);
-      const told = [...counts].map(([state, count]) => `${count} ${state}`).join(", ") || "empty";
-      return `${node}${kind === "draining" ? ", draining" : ""}: ${told}`;
+      const described = [...counts].map(([state, count]) => `${count} ${state}`).join(", ") || "empty";
+      return `${node}${kind === "draining" ? ", draining" : ""}: ${described}`;
     }
     drawWords(seconds) {
       const ended = seconds >= this.recorded.seconds, badge = this.section.querySelector(".badge");

@@ -59,7 +59,7 @@ def _become(uid: int, gid: int, reach: bool) -> None:
 def _die_with(parent: int) -> None:
     if sys.platform != "linux":
         return
-    _checked(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGINT, 0, 0, 0), "asking to die with the parent")
+    _checked(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGINT, 0, 0, 0), "prctl(PR_SET_PDEATHSIG) for the parent")
     if os.getppid() != parent:
         sys.exit("the parent is gone")
 

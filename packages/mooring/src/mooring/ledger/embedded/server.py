@@ -133,7 +133,7 @@ class EmbeddedServer:
             if process.returncode is not None:
                 self._process = None
                 raise Unavailable(
-                    f"the embedded PostgreSQL ended at its start: {self._folder.last_log_line()}",
+                    f"the embedded PostgreSQL exited while it started: {self._folder.last_log_line()}",
                     fix=f"see {self._folder.log}",
                 )
             if self._clock.monotonic() > deadline:

@@ -165,7 +165,7 @@ def _spoken_for(view: PoolView) -> tuple[str, ...]:
 
 def _idle_elsewhere(view: PoolView) -> tuple[str, ...]:
     idle = sum(item.state is WorkerState.IDLE and item.why.code != SILENT for item in view.workers)
-    message = f"{idle} idle when last seen: taken or on its way out by now, or kept for claims that wait"
+    message = f"{idle} idle when last seen: now taken, being removed, or kept for waiting claims"
     return (message, *_kept_apart(view)) if idle else _kept_apart(view)
 
 

@@ -32,7 +32,7 @@ def explain_pull(pod: Mapping[str, Any], container: str, image: str, said: str) 
             message = f"{name.registry} cannot be reached for {image}"
             return Finding("registry_unreachable", message, _other_image(pod, container, other))
         case PullProblem.INVALID_NAME:
-            message = f"{image!r} is no name of an image"
+            message = f"{image!r} is not the name of an image"
             return Finding("image_name_invalid", message, _other_image(pod, container, "<IMAGE>"))
     metadata = pod["metadata"]
     fix = kubectl(metadata.get("namespace", ""), "describe", "pod", metadata["name"])

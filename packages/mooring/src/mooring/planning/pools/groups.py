@@ -114,7 +114,7 @@ def describe_stuck(snapshot: PoolSnapshot, worker: Worker) -> str:
     if worker.node in avoid and (failure := describe_failed_start(worker)):
         return f"it does not start ({failure}) on {worker.node}, which is quarantined"
     if worker.unschedulable and not worker.node and worker.avoids & snapshot.nodes.keys() != avoid:
-        return "it waits for a node, and other nodes are quarantined now than when it was made"
+        return "it waits for a node, and the set of quarantined nodes has changed since it was created"
     placed = snapshot.placed
     outdated = placed.settled and not placed.problem and worker.placement not in ("", placed.fingerprint)
     if worker.unschedulable and not worker.node and outdated:

@@ -16,7 +16,7 @@ def refuse_foreign(address: str, own: Collection[str], loopback: bool) -> str:
     be processes of this machine.
     """
     if address not in own:
-        return f"{address} is no address of this service"
+        return f"{address} is not an address of this service"
     if why := refuse_address(address, loopback):
         return why
     if refuse_address(address, loopback=False) and ip_address(address) not in _PROCESS_PODS:

@@ -175,7 +175,7 @@ def _pull_failed(service: Service, image: str, evidence: PodEvidence) -> Diagnos
             other = last if last and last != image else f"<REACHABLE_REGISTRY>/{name.repository}:{name.tag or 'latest'}"
             return Diagnosis(problem, reason, patch_service(service, image=other))
         case PullProblem.INVALID_NAME:
-            return Diagnosis(problem, f"{image!r} is no name of an image", patch_service(service, image="<IMAGE>"))
+            return Diagnosis(problem, f"{image!r} is not the name of an image", patch_service(service, image="<IMAGE>"))
         case PullProblem.OTHER:
             fix = kubectl(service.namespace, "describe", "pod", pod.name)
             return Diagnosis(problem, f"{image} cannot be pulled{where}: {_last_words(message)}", fix)

@@ -1,6 +1,7 @@
 """`mooring explain KIND/NAME`: the same why for every kind."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -88,3 +89,51 @@ def test_an_unknown_node_is_answered_with_a_suggestion():
     with pytest.raises(NotFound) as error:
         run_explain(ExplainCommand("node/work-001", ""), HERE, Format.TABLE)
     assert "did you mean 'work-01'?" in error.value.fix
+
+
+def test_a_pod_without_namespace_is_the_worker_of_that_name(monkeypatch: pytest.MonkeyPatch, capsys):
+    known, asked = Connection.get, []
+    plain = {"namespace": "n", "name": "p", "state": "running", "node": "", "summary": "it runs", "fix": ""}
+    lists: dict[str, Any] = {"findings": [], "preflight": None, "failure": None, "events": [], "unread": []}
+
+    def get(connection: Connection, path: str, query: Any = None) -> Any:
+        asked.append(path)
+        return {**plain, **lists} if path.startswith("/v1/explain") else known(connection, path, query)
+
+    monkeypatch.setattr(Connection, "get", get)
+    for target, namespace in (("linux-1", ""), ("stranger", ""), ("linux-1", "other"), ("ours/linux-1", "")):
+        run_explain(ExplainCommand(f"pod/{target}", namespace), HERE, Format.TABLE)
+    explained = [path.removeprefix("/v1/explain/pods/") for path in asked if path.startswith("/v1/explain")]
+    assert explained == ["runners/linux-1", "default/stranger", "other/linux-1", "ours/linux-1"]
+
+
+def test_events_are_printed_with_their_age_and_wide_with_their_time(monkeypatch: pytest.MonkeyPatch, capsys):
+    event = {"lastSeen": "2026-03-01T11:58:00.123456Z", "source": "kubelet", "reason": "Pulled", "message": "m"}
+    plain = {"namespace": "n", "name": "p", "state": "running", "node": "", "summary": "it runs", "fix": ""}
+    lists: dict[str, Any] = {"findings": [], "preflight": None, "failure": None, "events": [event], "unread": []}
+    monkeypatch.setattr(Connection, "get", lambda *_: {**plain, **lists})
+    for output in (Format.TABLE, Format.WIDE):
+        run_explain(ExplainCommand("pod/n/p", ""), HERE, output)
+    short, long = (line for line in capsys.readouterr().out.splitlines() if "Pulled" in line)
+    assert re.match(r"  \d+d  kubelet  Pulled: m", short) and long.startswith("  2026-03-01T11:58:00Z  kubelet")
+
+
+def test_no_log_is_offered_of_a_worker_that_has_no_node(monkeypatch: pytest.MonkeyPatch, capsys):
+    known = Connection.get
+    verdict = {
+        "state": "broken",
+        "label": "broken",
+        "cause": "2 of 2 workers find no node",
+        "worker": "runners/linux-1",
+    }
+
+    def get(connection: Connection, path: str, query: Any = None) -> Any:
+        found = known(connection, path, query)
+        if path == "/v1/pools":
+            return {"items": [{**found["items"][0], "verdict": verdict}]}
+        return {"items": [{**row, "node": ""} for row in found["items"]]} if path == "/v1/workers" else found
+
+    monkeypatch.setattr(Connection, "get", get)
+    run_explain(ExplainCommand("pool/linux", ""), HERE, Format.TABLE)
+    out = capsys.readouterr().out
+    assert "find no node" in out and "log:" not in out

@@ -120,6 +120,12 @@ def test_a_filter_that_names_nothing_is_an_error_and_not_an_empty_list(
     assert meant in done.err
 
 
+def test_an_empty_table_says_so_beside_its_titles(up: Up):
+    done = up.command("pools", "-n", "nosuch")
+    assert (done.code, done.out.startswith("NAMESPACE")) == (0, True)
+    assert done.err == "nothing found in namespace nosuch; without -n those of all namespaces are listed\n"
+
+
 def test_an_empty_list_of_an_existing_pool_is_an_answer(up: Up):
     for listing in ("workers", "claims"):
         assert len(out(up, listing, "--pool", "queries/duck", "--only", "lost").splitlines()) == 1

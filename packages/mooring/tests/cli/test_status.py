@@ -93,7 +93,8 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return known
 
 
-def test_a_large_and_sick_fleet_fits_on_ten_lines_of_a_narrow_terminal(answers, capsys):
+def test_a_large_and_sick_fleet_fits_on_ten_lines_of_a_narrow_terminal(answers, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "79")
     assert run_status(HERE, Format.TABLE) == 1
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 10 and max(map(len, lines)) < 80
@@ -101,6 +102,32 @@ def test_a_large_and_sick_fleet_fits_on_ten_lines_of_a_narrow_terminal(answers, 
         "health", "pools", "queue", "problem", "fix", "next",
     ]  # fmt: skip
     assert "and 16 more" in "\n".join(lines) and "░" in lines[1]
+
+
+def test_a_fix_is_never_cut_because_people_copy_it(answers, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "79")
+    answers["/v1/doctor"]["checks"][1]["fix"] = fix = "kubectl -n tight describe resourcequota small " * 3
+    run_status(HERE, Format.TABLE)
+    assert f"fix      {fix}\n" in capsys.readouterr().out
+
+
+def test_in_a_pipe_nothing_is_cut(answers, capsys, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    run_status(HERE, Format.TABLE)
+    assert "about ledger " * 12 in capsys.readouterr().out
+
+
+def test_a_problem_names_its_pool_once():
+    failing = {**check("pool/runners/linux", "fail"), "message": "runners/linux cannot schedule: no node"}
+    found = compute_status([failing], [], NO_QUEUE, NOW)
+    assert (found["problem"]["id"], found["problem"]["message"]) == ("pool/runners/linux", "cannot schedule: no node")
+
+
+def test_without_the_ledger_the_queue_is_unknown_and_the_rest_is_there(answers, capsys):
+    answers["/v1/claims"] = RemoteError(503, "unavailable", "the database does not answer", {})
+    assert run_status(HERE, Format.TABLE) == 1
+    out = capsys.readouterr().out
+    assert "queue    unknown: the ledger does not answer" in out and "problem  ledger: " in out
 
 
 def test_as_data_it_has_everything(answers, capsys):

@@ -51,6 +51,14 @@ def test_run_claims_a_worker_runs_there_and_releases(up: Up):
     assert open_claims(up, "runner-test") == []
 
 
+def test_a_pool_may_be_named_without_its_namespace(up: Up):
+    for words in (("run", "duck"), ("claim", "duck")):
+        done = command(up, *words, "--owner", "short-name", "--", "true")
+        assert done.code == 0, done.err
+    done = command(up, "claim", "dukc", "--owner", "short-name", "--", "true")
+    assert done.code == 3 and "did you mean 'queries/duck'" in done.err
+
+
 def test_a_kubeconfig_that_does_not_reach_the_cluster_is_refused_before_anything_runs(up: Up, worker: str, tmp_path):
     elsewhere = tmp_path / "kubeconfig"
     cluster = {"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}

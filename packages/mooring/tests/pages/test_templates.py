@@ -13,9 +13,11 @@ from mooring.dashboard.service_views import DocsPage, ServicesPage
 from mooring.dashboard.tiles import plan_palette
 from mooring.dashboard.views import ClaimsPage, Selection, render
 from mooring.model.claim import ClaimState
+from mooring.model.demand import Demand, DemandStatus
 from mooring.model.evidence import Failure
 from mooring.model.health import Check, WorkerHealth
 from mooring.model.openapi import read_document
+from mooring.model.pool import PoolSpec
 from mooring.model.service import ServiceSpec, ServiceStatus
 from mooring.model.why import Condition, Why
 from mooring.planning.drain_check import ClaimAtStake, DrainCheck, DrainVerdict, Fate, Sudden
@@ -55,6 +57,15 @@ def test_what_a_worker_or_its_owner_said_is_shown_as_text():
 def test_what_a_condition_said_is_shown_as_text():
     html = piece("_pools.html", page=fleet(pools=[pool(conditions=(ready("False", HOSTILE),))]))
     assert "<script" not in html and ESCAPED in html
+
+
+def test_a_pool_that_follows_demand_is_shown_with_the_floor_of_its_status():
+    demand = DemandStatus(floor=4)
+    follows = msgspec.structs.replace(
+        pool(demand=demand, conditions=(ready("True"),)), spec=PoolSpec(max=20, demand=Demand())
+    )
+    assert "4 kept warm, at most 20" in piece("_pools.html", page=fleet(pools=[follows]))
+    assert follows.floor == 4
 
 
 def test_what_a_trail_holds_is_shown_as_text():

@@ -22,6 +22,7 @@ PAGES = (
     "/?view=table",
     "/pools/runners/linux",
     "/claims",
+    "/submissions",
     "/services/harbour/tides",
     "/invariants",
     "/audit",
@@ -118,10 +119,30 @@ def test_nothing_is_wider_than_the_window_and_no_word_is_broken(browser: Browser
         page.set_viewport_size({"width": width, "height": 900})
         for path in PAGES:
             page.goto(up.url + path)
+            if page.locator("#live").count():  # the header has its full width only when the badge says "Live"
+                expect(page.locator("#live")).to_have_attribute("data-state", "live")
             assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{path} at {width}"
+            assert page.evaluate(_CUT) == [], f"{path} at {width}"
             assert page.evaluate(_BROKEN_WORDS) == [], f"{path} at {width}"
             assert len(page.screenshot()) > 10_000, f"{path} at {width} is blank"
 
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_title_of_a_log_is_not_covered_at_any_place_of_the_window(browser: Browser, up: Up, width: int):
+    worker = up.kubectl("-n", "runners", "get", "pods", "-o", "name").stdout.split()[0].removeprefix("pod/")
+    with open_page(browser, up.url) as page:
+        page.goto(f"{up.url}/workers/runners/{worker}")
+        expect(page.locator("#log .controls")).to_be_attached()
+        for height in range(400, 1300, 100):
+            page.set_viewport_size({"width": width, "height": height})
+            title, controls = page.locator("#log h2").bounding_box(), page.locator("#log .controls").bounding_box()
+            assert title is not None and controls is not None
+            assert title["y"] + title["height"] <= controls["y"], f"{width} x {height}"
+
+
+# Short texts of the demo that end with an ellipsis.
+_CUT = """() => [...document.querySelectorAll(".tile .note, .shards li, .lane-row > span")]
+  .filter(each => each.scrollWidth > each.clientWidth).map(each => each.textContent.trim())"""
 
 # Words of up to 24 letters that stand on two lines.
 _BROKEN_WORDS = """() => {

@@ -114,7 +114,10 @@ def with_condition(kind, message, since=NOW, status="False", reason="Because"):
 
 def test_pools_that_cannot_schedule_fail_with_the_fix_of_their_condition():
     (check,) = judge_pools([with_condition("Schedulable", "0/3 nodes. Fix: add toleration a:NoSchedule")], NOW)
-    assert (check.status, check.fix) == ("fail", "add toleration a:NoSchedule")
+    edit = f"kubectl -n {pool().namespace} edit workerpool {pool().name}"
+    assert (check.status, check.fix) == ("fail", f"{edit}  # add toleration a:NoSchedule")
+    (cordoned,) = judge_pools([with_condition("Schedulable", "0/3 nodes. Fix: kubectl uncordon a")], NOW)
+    assert cordoned.fix == "kubectl uncordon a"
     (homeless,) = judge_pools([with_condition("Schedulable", "no node belongs to a pool named 'x'")], NOW)
     assert homeless.fix == "kubectl -n runners edit workerpool linux"
     assert judge_pools([pool(warm=9, max=1)], NOW)[0].status == "fail"
@@ -221,3 +224,9 @@ def judged_service(phase, seconds, *, observed=1, generation=1, made=seconds_ago
 def test_a_service_that_does_not_come_up_or_was_not_looked_at_since_a_change_is_not_ok(check, status):
     assert check.status == status
     assert status == "ok" or (check.id == "service/ns/a" and check.fix)
+
+
+def test_a_paused_invariant_says_who_paused_it_and_why():
+    paused = doctor.InvariantStatus("warm-floor", "idle >= warm", "paused", True, 0, "ann", "a deploy is rolling")
+    check = doctor.judge_invariant(paused)
+    assert check.message == "paused by ann (a deploy is rolling): idle >= warm"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mooring.model.demand import Demand, DemandStatus
 from mooring.model.pool import Pool, PoolSpec, PoolStatus
 from mooring.model.why import Condition
 from mooring.model.worker import Worker
@@ -37,6 +38,12 @@ def test_a_pool_that_reaches_its_floor_is_ready():
 def test_a_pool_that_fills_is_on_its_way_and_says_how_far():
     verdict = compute_verdict(pool(SHORT), [worker(0, ready=False)], NOW)
     assert (verdict.state, verdict.label, verdict.cause) == ("waiting", "filling", "2 of 3 idle, 1 starting")
+
+
+def test_a_pool_that_follows_demand_is_filled_up_to_the_floor_of_its_status():
+    status = PoolStatus(idle=3, starting=1, conditions=(SHORT,), demand=DemandStatus(floor=4))
+    follows = Pool("runners", "linux", "uid", 1, PoolSpec(max=6, demand=Demand()), status)
+    assert compute_verdict(follows, [], NOW).cause == "3 of 4 idle, 1 starting"
 
 
 def test_workers_that_crash_alike_are_counted_and_the_worst_is_named():

@@ -5,19 +5,21 @@ import sys
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 
-from mooring.cli.table import Column, Row, print_table, printable
+from mooring.cli.table import Column, Row, cell_text, print_table, printable, terminal_width
 
 __all__ = [
     "Column",
     "Format",
     "Row",
     "clear_terminal",
+    "describe_time",
     "print_line",
     "printable",
     "show_change",
     "show_list",
     "show_one",
     "show_table",
+    "terminal_width",
 ]
 
 API_VERSION = "mooring.dev/v1"
@@ -78,6 +80,13 @@ def show_table(rows: Sequence[Row], columns: Sequence[Column], *, wide: bool = F
     from hawser.clock import SystemClock
 
     print_table(rows, columns, SystemClock().now(), wide=wide)
+
+
+def describe_time(value: object, *, wide: bool = False) -> str:
+    """A time as an age, as in tables; `wide` keeps the time."""
+    from hawser.clock import SystemClock
+
+    return cell_text(value, None if wide else SystemClock().now())
 
 
 def print_line(text: str) -> None:

@@ -52,7 +52,9 @@ class _Shown:
 
 def print_table(rows: Sequence[Row], columns: Sequence[Column], now: datetime, *, wide: bool) -> None:
     """Print rows below their titles: with colours on a terminal, plain text elsewhere."""
-    shown = _fit(rows, [column for column in columns if wide or not column.wide], _width(wide), None if wide else now)
+    shown = _fit(
+        rows, [column for column in columns if wide or not column.wide], terminal_width(wide), None if wide else now
+    )
     lines = list(_lines(shown))
     if not sys.stdout.isatty():
         for line in lines:
@@ -91,7 +93,7 @@ def _style(column: Column, row: Row) -> str:
     return column.style(row) if column.style else ""
 
 
-def _width(wide: bool) -> int | None:
+def terminal_width(wide: bool = False) -> int | None:
     """Columns of the terminal; None where a table may have any width: with `-o wide`, in a pipe and in a file."""
     given = os.environ.get("COLUMNS", "")
     if wide or not (sys.stdout.isatty() or given.isdecimal()):
@@ -110,7 +112,7 @@ def _fit(rows: Sequence[Row], columns: Sequence[Column], width: int | None, now:
         values = [column.read(row) for row in rows]
         if now is not None and values and all(value == 0 and isinstance(value, int) for value in values):
             continue
-        shown.append(_Shown(column, [column.title, *(_cell(value, now) for value in values)]))
+        shown.append(_Shown(column, [column.title, *(cell_text(value, now) for value in values)]))
     if width is not None:
         _narrow(shown, width)
     return shown
@@ -141,7 +143,7 @@ def _least(shown: Sequence[_Shown]) -> int:
     return sum(widths) + len(GAP) * (len(widths) - 1)
 
 
-def _cell(value: object, now: datetime | None) -> str:
+def cell_text(value: object, now: datetime | None) -> str:
     """Times are ages when `now` is given; whole seconds otherwise."""
     if value is None or value == "":
         return "-"

@@ -87,7 +87,8 @@ def find_endpoint(url: str = "", token: str = "", state: StateFolder = None, ca:
     if not url:
         raise Misconfigured(
             "cannot find a Mooring server",
-            fix="start one with 'mooring up', log in with 'mooring login --url URL', or give --url or MOORING_URL",
+            fix="start one with 'mooring up'; if one runs, name its folder with --state or MOORING_STATE, or its"
+            " address with --url or MOORING_URL, or log in with 'mooring login --url URL'",
         )
     authority = os.fspath(ca) if ca else os.environ.get("MOORING_CA", "")
     return check_endpoint(Endpoint(url, token, authority, token_file))

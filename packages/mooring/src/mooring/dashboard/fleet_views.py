@@ -62,10 +62,10 @@ def sort_pools(pools: Sequence[PoolReading]) -> list[PoolReading]:
 def _row(pool: PoolReading, samples: list[Sample], now: datetime) -> PoolRow:
     counts = {state: int(getattr(pool.status, state)) for state in STATES}
     words = ", ".join(f"{count} {state}" for state, count in counts.items() if count) or "no workers"
-    label = f"{words}; floor {pool.spec.warm}, at most {pool.spec.max}"
+    label = f"{words}; floor {pool.floor}, at most {pool.spec.max}"
     return PoolRow(
         pool,
-        draw_capacity(counts, pool.spec.warm, pool.spec.max, label),
+        draw_capacity(counts, pool.floor, pool.spec.max, label),
         draw_sparkline(samples, now, RECENT_SECONDS),
     )
 

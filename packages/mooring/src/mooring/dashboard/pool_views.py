@@ -58,11 +58,11 @@ async def read_pool_page(readings: Readings, selection: Selection, reader: Reade
     shown_range = selection.range if selection.range in RANGES else USUAL_RANGE
     charts, total = await _charts(readings, pool, RANGES[shown_range])
     counts = {state: int(getattr(pool.status, state)) for state in STATES}
-    label = f"{pool.status.replicas} workers; floor {pool.spec.warm}, at most {pool.spec.max}"
+    label = f"{pool.status.replicas} workers; floor {pool.floor}, at most {pool.spec.max}"
     return PoolPage(
         detail=detail,
         cause=await _cause(readings, pool, reader),
-        capacity=draw_capacity(counts, pool.spec.warm, pool.spec.max, label),
+        capacity=draw_capacity(counts, pool.floor, pool.spec.max, label),
         charts=charts,
         total=total,
         range=shown_range,

@@ -159,10 +159,15 @@ class Pool(msgspec.Struct, frozen=True):
     @property
     def floor(self) -> int:
         """The number of idle workers to keep: `spec.warm`, or what followed from demand last."""
-        demand = self.spec.demand
-        if demand is None or demand.dry_run:
-            return self.spec.warm
-        return self.status.demand.floor if self.status.demand is not None else demand.min
+        return compute_floor(self.spec, self.status)
+
+
+def compute_floor(spec: PoolSpec, status: PoolStatus) -> int:
+    """The number of idle workers to keep: `spec.warm`, or what followed from demand last."""
+    demand = spec.demand
+    if demand is None or demand.dry_run:
+        return spec.warm
+    return status.demand.floor if status.demand is not None else demand.min
 
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")

@@ -61,6 +61,7 @@ class InvariantStatus:
     enforced: bool
     broken: int = 0
     paused_by: str = ""
+    pause_reason: str = ""
     evidence: dict[str, Any] = field(default_factory=dict)
     broken_seconds: float | None = None  # for how long it has been broken; None if unknown
     fix: str = ""
@@ -199,7 +200,9 @@ def judge_invariant(rule: InvariantStatus) -> Check:
         case "holds":
             return Check(check_id, OK, f"holds: {rule.rule}", evidence)
         case "paused":
-            message = f"paused by {rule.paused_by or 'somebody'}" + (f", {rule.broken} broken" if rule.broken else "")
+            reason = f" ({rule.pause_reason})" if rule.pause_reason else ""
+            broken = f", {rule.broken} broken" if rule.broken else ""
+            message = f"paused by {rule.paused_by or 'somebody'}{reason}{broken}: {rule.rule}"
             return Check(check_id, FAIL if rule.broken else WARN, message, evidence, f"mooring resume {rule.id}")
         case "broken" if rule.broken_seconds is not None and rule.broken_seconds < HEALING_SECONDS:
             message = f"being healed for {rule.broken_seconds:.0f} s ({rule.broken} place(s)): {rule.rule}"

@@ -34,8 +34,8 @@ def _judge_pool(pool: Pool, now: datetime) -> Check | None:
     conditions = {one.type: one for one in pool.status.conditions}
     blocked, ready = conditions.get("Schedulable"), conditions.get("Ready")
     if blocked is not None and blocked.status == "False":
-        message, _, fix = blocked.message.partition(" Fix: ")
-        return _failed(check_id, f"{pool.key} cannot schedule: {message}", blocked, fix or edit)
+        message = blocked.message.partition(" Fix: ")[0]
+        return _failed(check_id, f"{pool.key} cannot schedule: {message}", blocked, fix_unschedulable(pool, blocked))
     if ready is not None and ready.status == "False" and ready.reason == "CreateFailed" and _lasts(ready, now):
         fix = fix_refused_create(pool, ready.message)
         return _failed(check_id, f"{pool.key} cannot create workers: {ready.message}", ready, fix)
@@ -47,6 +47,15 @@ def fix_refused_create(pool: Pool, message: str) -> str:
     if quota := _QUOTA.search(message):
         return f"kubectl -n {pool.namespace} describe resourcequota {quota[1]}  # raise it, or lower spec.warm"
     return f"kubectl -n {pool.namespace} describe workerpool {pool.name}  # its Events have the refusals"
+
+
+def fix_unschedulable(pool: Pool, schedulable: Condition) -> str:
+    """A command: the one that the condition names, else an edit of the pool with the words of the condition."""
+    advice = schedulable.message.partition(" Fix: ")[2].replace("; ", ", ")
+    if advice.startswith("kubectl "):
+        return advice
+    edit = f"kubectl -n {pool.namespace} edit workerpool {pool.name}"
+    return f"{edit}  # {advice}" if advice else edit
 
 
 def _failed(check_id: str, message: str, condition: Condition, fix: str) -> Check:

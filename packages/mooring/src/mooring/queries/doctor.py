@@ -243,6 +243,7 @@ class Doctor:
                     rule.enforced,
                     rule.broken,
                     rule.paused_by,
+                    rule.pause_reason,
                     rule.evidence or {},
                     judge.floor_broken_seconds(pools, now) if rule.id == WARM_FLOOR else None,
                     rule.why.fix,

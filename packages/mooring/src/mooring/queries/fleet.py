@@ -14,7 +14,7 @@ from mooring.model.claim import Claim
 from mooring.model.errors import NotFound, Unavailable
 from mooring.model.health import WorkerHealth
 from mooring.model.node import Node
-from mooring.model.pool import Pool, PoolSpec, PoolStatus
+from mooring.model.pool import Pool, PoolSpec, PoolStatus, compute_floor
 from mooring.model.pool_verdict import PoolVerdict
 from mooring.model.suggestions import suggest
 from mooring.model.why import Why
@@ -39,6 +39,11 @@ class PoolReading(msgspec.Struct, frozen=True, rename="camel"):
     terminating: bool
     why: Why
     verdict: PoolVerdict
+
+    @property
+    def floor(self) -> int:
+        """The number of idle workers to keep: `spec.warm`, or what followed from demand last."""
+        return compute_floor(self.spec, self.status)
 
 
 class WorkerReading(msgspec.Struct, frozen=True, rename="camel"):

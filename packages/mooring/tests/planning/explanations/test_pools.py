@@ -166,3 +166,15 @@ def test_a_pool_that_claims_hold_too_is_not_healed_by_retiring_one():
 def test_a_pool_whose_quota_is_full_names_the_quota(explain):
     full = standing(Condition("Ready", "False", "CreateFailed", "1 of 4 idle: exceeded quota: few, requested: pods=1"))
     assert explain(view(full, worker(0))).fix.startswith("kubectl -n runners describe resourcequota few")
+
+
+def test_workers_that_find_no_node_are_fixed_by_an_edit_of_the_pool_that_says_what_to_change():
+    unplaced = starting(1, phase="Pending", unschedulable="0/3 nodes are available: 3 node(s) had untolerated taint(s)")
+    schedulable = Condition(
+        "Schedulable", "False", "Unschedulable", "1 held Pending. Fix: add toleration a; request less"
+    )
+    short = Condition("Ready", "False", "Starting", "0 of 4 idle, 1 starting")
+    edit = "kubectl -n runners edit workerpool linux  # add toleration a, request less"
+    assert explain_pool(view(standing(short, schedulable), unplaced)).fix == edit
+    assert explain_shortage(view(standing(short, schedulable), unplaced)).fix == edit
+    assert explain_pool(view(standing(short), unplaced)).fix.startswith("mooring explain pod/runners/")

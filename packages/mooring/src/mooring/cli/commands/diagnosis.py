@@ -73,7 +73,10 @@ def explain(
         ),
     ],
     namespace: Annotated[
-        str, typer.Option("--namespace", "-n", help="Namespace of the object; of a pod, default: default.")
+        str,
+        typer.Option(
+            "--namespace", "-n", help="Namespace; of a pod, default: that of the worker with this name, else default."
+        ),
     ] = "",
     output: Output = Format.TABLE,
     url: Url = "",

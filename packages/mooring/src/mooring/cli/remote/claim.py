@@ -14,6 +14,8 @@ from urllib.parse import quote
 
 from hawser.clock import SystemClock
 from mooring.cli.output import printable
+from mooring.cli.remote.listings import POOLS
+from mooring.cli.remote.lookup import Lookup, find_one
 from mooring.cli.remote.wait_reports import WaitReports
 from mooring.client.connection import Connection, Endpoint
 from mooring.client.durations import parse_seconds
@@ -45,6 +47,7 @@ class ClaimCommand:
 
 def run_claim(asked: ClaimCommand, endpoint: Endpoint) -> int:
     """Returns the exit code of the command. A lost claim ends the command and raises `LeaseLost`."""
+    asked = with_full_pool(asked, Connection(endpoint))
     dispatch, asked = find_dispatch(asked, endpoint)
     if dispatch == "Poll":
         # Such workers run what the payload says and end the claim themselves: nothing would be held here.
@@ -86,6 +89,14 @@ def hold_and_run(asked: ClaimCommand, endpoint: Endpoint, find_words: Callable[[
         with _in_foreground(child):
             signals.forward_to(child)
             return _await_end(child, claim)
+
+
+def with_full_pool(asked: ClaimCommand, connection: Connection) -> ClaimCommand:
+    """A pool without a namespace is the only one of that name; `NotFound` or `InvalidInput` if it is not."""
+    if "/" in asked.pool or not asked.pool:
+        return asked
+    found = find_one(connection, Lookup(POOLS, asked.pool))
+    return replace(asked, pool=f"{found['namespace']}/{found['name']}")
 
 
 def find_dispatch(asked: ClaimCommand, endpoint: Endpoint) -> tuple[str, ClaimCommand]:

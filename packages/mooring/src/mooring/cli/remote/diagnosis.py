@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from mooring.cli.failures import FAILED, OK
-from mooring.cli.output import Column, Format, Row, print_line, show_list, show_one, show_table
+from mooring.cli.output import Column, Format, Row, describe_time, print_line, show_list, show_one, show_table
 from mooring.client.connection import Connection, Endpoint
 from mooring.model.errors import InvalidInput
 from mooring.model.runbook import check_section, runbook_command
@@ -89,7 +89,8 @@ def _print_explanation(found: dict[str, Any], *, wide: bool) -> None:
     if found["events"]:
         _line("\nevents, newest first:")
         for event in found["events"][:_EVENTS_SHOWN]:
-            _line(f"  {event['lastSeen'] or '-'}  {event['source'] or '-'}  {event['reason']}: {event['message']}")
+            seen = describe_time(event["lastSeen"], wide=wide)
+            _line(f"  {seen}  {event['source'] or '-'}  {event['reason']}: {event['message']}")
     for unread in found["unread"]:
         _line(f"not read: {unread}")
 

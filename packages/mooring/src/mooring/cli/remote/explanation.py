@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -43,7 +43,7 @@ def run_explain(asked: ExplainCommand, endpoint: Endpoint, output: Format) -> No
         raise InvalidInput("target", asked.target, f"KIND/NAME with one of the kinds {', '.join(KINDS)}")
     connection = Connection(endpoint)
     if kind == "pod":
-        explain_pod(endpoint, f"pod/{name}", asked.namespace or _DEFAULT_NAMESPACE, output)
+        explain_pod(endpoint, f"pod/{_qualify_pod(connection, name, asked.namespace)}", "", output)
         return
     if kind == "claim":
         found: Row = connection.get(claim_path(name))
@@ -52,28 +52,41 @@ def run_explain(asked: ExplainCommand, endpoint: Endpoint, output: Format) -> No
     if kind == "worker":
         explain_pod(endpoint, f"pod/{found['namespace']}/{found['name']}", "", output)
         return
-    workers = _find_workers(connection, kind, found)
+    rows = _read_workers(connection, kind, found)
     shown = f"claim/{found['id']}" if kind == "claim" else _LISTINGS[kind].name.format(**found)
     verdict = found.get("verdict") if kind == "pool" else None
     report = {
         "object": shown,
         "state": _state(kind, found),
         "why": found["why"],
-        "workers": workers,
+        "workers": _count_reasons(rows),
         "verdict": verdict,
     }
     if kind == "pool" and (found["status"] or {}).get("demand"):
         path = f"/v1/pools/{found['namespace']}/{found['name']}/demand"
         report["demand"] = connection.get(path)
-    show_one("WhyReport", report, output, shown, lambda: _print(report))
+    show_one("WhyReport", report, output, shown, lambda: _print(report, rows))
 
 
-def _find_workers(connection: Connection, kind: str, found: Row) -> dict[str, int]:
-    """Why workers of a pool or on a node do not serve: each reason once, with the number of workers."""
+def _qualify_pod(connection: Connection, name: str, namespace: str) -> str:
+    """A pod without a namespace is the worker with that name, if there is exactly one; else a pod of `default`."""
+    if namespace or "/" in name:
+        return name if "/" in name else f"{namespace}/{name}"
+    workers = [row for row in connection.get(WORKERS.path)["items"] if row["name"] == name]
+    return f"{workers[0]['namespace'] if len(workers) == 1 else _DEFAULT_NAMESPACE}/{name}"
+
+
+def _read_workers(connection: Connection, kind: str, found: Row) -> list[Row]:
+    """The workers of a pool or on a node."""
     if kind not in ("pool", "node"):
-        return {}
+        return []
     query = {"pool": f"{found['namespace']}/{found['name']}"} if kind == "pool" else {"node": found["name"]}
-    rows = connection.get("/v1/workers", query)["items"]
+    rows: list[Row] = connection.get("/v1/workers", query)["items"]
+    return rows
+
+
+def _count_reasons(rows: Sequence[Row]) -> dict[str, int]:
+    """Why workers do not serve: each reason once, with the number of workers."""
     reasons = (f"{row['state']}: {_OWN_NAME.sub('', row['reason'])}" for row in rows if row["state"] not in _WELL)
     return dict(Counter(reasons).most_common())
 
@@ -91,12 +104,13 @@ def _state(kind: str, found: Row) -> str:
             return ", ".join(f"{count} {state}" for state, count in counts if count) or "no workers"
 
 
-def _print(report: Row) -> None:
-    for line in _lines(report):
+def _print(report: Row, workers: Sequence[Row]) -> None:
+    unplaced = {f"{row['namespace']}/{row['name']}" for row in workers if row.get("node") == ""}
+    for line in _lines(report, unplaced):
         print_line(line)
 
 
-def _lines(report: Row) -> Iterator[str]:
+def _lines(report: Row, unplaced: Set[str]) -> Iterator[str]:
     why, verdict = report["why"] or {}, report["verdict"] or {}
     broken = verdict.get("state") == _BROKEN
     yield f"{report['object']}: {report['state']}"
@@ -110,7 +124,7 @@ def _lines(report: Row) -> Iterator[str]:
         yield f"  demand: {line}"
     for reason, count in report["workers"].items():
         yield f"  {count} worker{'' if count == 1 else 's'} {reason}"
-    if broken and verdict.get("worker"):
+    if broken and verdict.get("worker") and verdict["worker"] not in unplaced:  # without a node there is no log
         yield f"  log: mooring logs {verdict['worker']}"
     if why.get("fix"):
         yield f"  fix: {why['fix']}"

@@ -40,6 +40,8 @@ def run_listing(listing: Listing, endpoint: Endpoint, query: dict[str, str], out
     if not rows:
         _check_filters(connection, listing.filters, query)
     _print(listing, rows, output)
+    if not rows and output in (Format.TABLE, Format.WIDE):
+        print(_nothing(listing, query), file=sys.stderr)
     if answer["total"] > len(rows):
         print(f"{len(rows)} of {answer['total']} shown; more with --limit", file=sys.stderr)
 
@@ -96,6 +98,13 @@ def _print_again(listing: Listing, rows: Sequence[Row], output: Format, changes:
     clear_terminal()
     _print(listing, rows, output)
     sys.stdout.flush()
+
+
+def _nothing(listing: Listing, query: Mapping[str, str]) -> str:
+    """Says that the empty table is the answer: of a namespace, or of everything."""
+    namespace = query.get("namespace", "")
+    where = f" in namespace {namespace}; without -n those of all namespaces are listed" if namespace else ""
+    return f"nothing found{where}"
 
 
 def _check_filters(connection: Connection, filters: Mapping[str, str], query: Mapping[str, str]) -> None:

@@ -9,7 +9,7 @@ from typing import NoReturn
 from hawser.clock import SystemClock
 from mooring import __version__
 from mooring.cli.failures import FAILED, OK
-from mooring.cli.output import Format, Row, clear_terminal, print_line, show_one
+from mooring.cli.output import Format, Row, clear_terminal, print_line, show_one, terminal_width
 from mooring.cli.remote.columns import capacity_bar, find_condition
 from mooring.client.connection import Connection, Endpoint
 from mooring.client.errors import RemoteError
@@ -17,7 +17,6 @@ from mooring.model.time_format import describe_span
 
 POOLS_SHOWN = 4
 _BROKEN = "broken"
-_WIDTH = 79
 _HEALTH = ("fail", "warn", "ok")
 _WORDS = {"fail": "broken", "warn": "degraded", "ok": "healthy", "unknown": "unknown"}
 _COUNTS = ("idle", "busy", "starting", "draining", "lost")
@@ -26,7 +25,9 @@ _COUNTS = ("idle", "busy", "starting", "draining", "lost")
 def run_status(endpoint: Endpoint, output: Format) -> int:
     """Print the status; returns the exit code, which is 1 while a check of the doctor fails."""
     found = _read_status(endpoint)
-    show_one("Status", found, output, found["health"], lambda: _print_status(found, wide=output is Format.WIDE))
+    wide = output is Format.WIDE
+    most, width = (len(found["pools"]), None) if wide else (POOLS_SHOWN, terminal_width())
+    show_one("Status", found, output, found["health"], lambda: _print_status(found, pools_shown=most, width=width))
     return FAILED if found["health"] == _WORDS["fail"] else OK
 
 
@@ -36,7 +37,7 @@ def run_top(endpoint: Endpoint, interval_seconds: float) -> NoReturn:
     while True:
         found = _read_status(endpoint)
         clear_terminal()
-        _print_status(found, wide=True)
+        _print_status(found, pools_shown=len(found["pools"]), width=terminal_width())
         sys.stdout.flush()
         pause.wait(interval_seconds)
 
@@ -44,8 +45,7 @@ def run_top(endpoint: Endpoint, interval_seconds: float) -> NoReturn:
 def _read_status(endpoint: Endpoint) -> Row:
     connection = Connection(endpoint)
     pools = connection.get("/v1/pools")["items"]
-    queued = connection.get("/v1/claims", {"state": "queued", "limit": "1000"})
-    status = compute_status(_read_checks(connection), pools, queued, SystemClock().now())
+    status = compute_status(_read_checks(connection), pools, _read_queue(connection), SystemClock().now())
     return {"url": endpoint.url, "version": __version__, **status}
 
 
@@ -60,26 +60,43 @@ def _read_checks(connection: Connection) -> Sequence[Row] | None:
     return checks
 
 
-def compute_status(checks: Sequence[Row] | None, pools: Sequence[Row], queued: Row, now: datetime) -> Row:
-    """Health, pools with the sickest first, the queue, the worst problem, and the command that shows more of it."""
+def _read_queue(connection: Connection) -> Row | None:
+    """The claims that wait; None while the ledger does not answer, which a check of the doctor reports."""
+    try:
+        found: Row = connection.get("/v1/claims", {"state": "queued", "limit": "1000"})
+    except RemoteError as error:
+        if error.status != 503:
+            raise
+        return None
+    return found
+
+
+def compute_status(checks: Sequence[Row] | None, pools: Sequence[Row], queued: Row | None, now: datetime) -> Row:
+    """Health, pools with the sickest first, the queue, the worst problem, and the command that shows more of it.
+
+    `queued` is None where the queue cannot be read: its numbers are null.
+    """
     counts = None if checks is None else {word: _count(checks, word) for word in (*_HEALTH, "unknown")}
     worst = None if counts is None else next((word for word in _HEALTH if counts[word]), "unknown")
     shown = sorted((_read_pool(pool) for pool in pools), key=_sickness)
     problem = _find_problem(checks or (), shown)
-    waits = [claim["createdAt"] for claim in queued["items"]]
-    oldest = min(waits, default=None)
+    queue = _summarize_queue(queued, now)
     return {
         "health": _WORDS[worst or "unknown"],
         "checks": counts,
         "pools": shown,
-        "queue": {
-            "claims": queued["total"],
-            "oldest": oldest,
-            "longestSeconds": 0 if oldest is None else round((now - datetime.fromisoformat(oldest)).total_seconds()),
-        },
+        "queue": queue,
         "problem": problem,
-        "next": _next_command(problem, pools, queued["total"]),
+        "next": _next_command(problem, pools, queue["claims"] or 0),
     }
+
+
+def _summarize_queue(queued: Row | None, now: datetime) -> Row:
+    if queued is None:
+        return {"claims": None, "oldest": None, "longestSeconds": None}
+    oldest = min((claim["createdAt"] for claim in queued["items"]), default=None)
+    longest = 0 if oldest is None else round((now - datetime.fromisoformat(oldest)).total_seconds())
+    return {"claims": queued["total"], "oldest": oldest, "longestSeconds": longest}
 
 
 def _count(checks: Sequence[Row], status: str) -> int:
@@ -118,7 +135,8 @@ def _find_problem(checks: Sequence[Row], pools: Sequence[Row]) -> Row | None:
 
 
 def _read_check(check: Row) -> Row:
-    return {key: check[key] for key in ("status", "id", "message", "fix")}
+    message = check["message"].removeprefix(f"{check['id'].partition('/')[2]} ")  # the id names the object already
+    return {"status": check["status"], "id": check["id"], "message": message, "fix": check["fix"]}
 
 
 def _read_problem(pool: Row) -> Row:
@@ -135,16 +153,20 @@ def _next_command(problem: Row | None, pools: Sequence[Row], queued: int) -> str
     return "mooring workers" if pools else "mooring submit --help"
 
 
-def _print_status(status: Row, *, wide: bool) -> None:
-    cut = (lambda line: line) if wide else _cut
+def _print_status(status: Row, *, pools_shown: int, width: int | None) -> None:
+    """Lines end with the terminal, but for the fix: people copy it."""
+
+    def cut(line: str) -> str:
+        return line if width is None or len(line) <= width else f"{line[: width - 1]}…"
+
     print_line(cut(f"health   {status['health']}{_describe_checks(status['checks'])}; {status['url']}"))
     pools = status["pools"]
-    shown = pools if wide else pools[:POOLS_SHOWN]
+    shown = pools[:pools_shown]
     names = [f"{pool['namespace']}/{pool['name']}" for pool in shown]
-    width = max(map(len, names), default=0)
+    longest = max(map(len, names), default=0)
     for index, (name, pool) in enumerate(zip(names, shown, strict=True)):
         bar = capacity_bar(pool["busy"], sum(pool[state] for state in _COUNTS), pool["max"])
-        print_line(cut(f"{'' if index else 'pools':8} {name:{width}}  {bar}  {_describe_pool(pool)}"))
+        print_line(cut(f"{'' if index else 'pools':8} {name:{longest}}  {bar}  {_describe_pool(pool)}"))
     if len(pools) > len(shown):
         print_line(f"{'':8} and {len(pools) - len(shown)} more, see 'mooring pools'")
     if not pools:
@@ -153,7 +175,7 @@ def _print_status(status: Row, *, wide: bool) -> None:
     if problem := status["problem"]:
         print_line(cut(f"problem  {problem['id']}: {problem['message']}"))
         if problem["fix"]:
-            print_line(cut(f"fix      {problem['fix']}"))
+            print_line(f"fix      {problem['fix']}")
     else:
         print_line("problem  none")
     print_line(f"next     {status['next']}")
@@ -174,11 +196,9 @@ def _describe_pool(pool: Row) -> str:
 
 
 def _describe_queue(queue: Row) -> str:
+    if queue["claims"] is None:
+        return "unknown: the ledger does not answer"
     if not queue["claims"]:
         return "empty"
     claims = "1 claim waits" if queue["claims"] == 1 else f"{queue['claims']} claims wait"
     return f"{claims}, the oldest for {describe_span(queue['longestSeconds'])}"
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…"

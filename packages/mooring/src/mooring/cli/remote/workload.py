@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mooring.cli.remote.claim import ClaimCommand, find_dispatch, hold_and_run
+from mooring.cli.remote.claim import ClaimCommand, find_dispatch, hold_and_run, with_full_pool
 from mooring.cli.remote.listings import WORKERS
 from mooring.cli.remote.lookup import Lookup, find_one
 from mooring.cli.remote.wait_reports import WaitReports
@@ -39,6 +39,7 @@ def run_exec(asked: WorkerCommand, command: Sequence[str], endpoint: Endpoint) -
 
 def run_on_worker(asked: ClaimCommand, options: ClusterOptions, state: Path | None, endpoint: Endpoint) -> int:
     """Claim a worker, run the command there, release the worker; returns the exit code of the command."""
+    asked = with_full_pool(asked, Connection(endpoint))
     dispatch, asked = find_dispatch(asked, endpoint)
     if dispatch == "Poll":
         return _run_session(asked, endpoint)

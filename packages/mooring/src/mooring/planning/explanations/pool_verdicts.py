@@ -77,5 +77,5 @@ def _judge_ready(pool: Pool, ready: Condition) -> PoolVerdict:
         return PoolVerdict("broken", "broken", ready.message)
     if ready.reason == "AtMax":
         return PoolVerdict("waiting", "full", ready.message)
-    counts = f"{pool.status.idle} of {pool.spec.warm} idle, {pool.status.starting} starting"
+    counts = f"{pool.status.idle} of {pool.floor} idle, {pool.status.starting} starting"
     return PoolVerdict("waiting", "filling", counts if ready.reason == "Starting" else ready.message)

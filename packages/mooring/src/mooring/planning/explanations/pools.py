@@ -11,7 +11,7 @@ from mooring.model.time_format import describe_moment
 from mooring.model.why import Condition, Why
 from mooring.model.worker import ClassifiedWorker, WorkerState
 from mooring.planning.actions import earliest
-from mooring.planning.pool_checks import fix_refused_create
+from mooring.planning.pool_checks import fix_refused_create, fix_unschedulable
 from mooring.planning.pools.returned import is_returned
 from mooring.planning.sick_pools import FAILING
 from mooring.planning.workers import SILENT, STAMPED, retire_command
@@ -99,7 +99,10 @@ def explain_shortage(view: PoolView) -> Why:
 
 
 def _fix_trouble(view: PoolView) -> str:
-    """Ask why the worker that has been in trouble longest does not run; empty if none is."""
+    """What opens a node for workers that find none, else why the worker in trouble for longest does not run.
+
+    Empty if no worker is in trouble.
+    """
     troubled = [
         item
         for item in view.workers
@@ -107,7 +110,11 @@ def _fix_trouble(view: PoolView) -> str:
     ]
     if not troubled:
         return ""
-    worker = min(troubled, key=_since).worker
+    first = min(troubled, key=_since)
+    blocked = next((one for one in view.pool.status.conditions if one.type == "Schedulable"), None)
+    if first.why.code == "unschedulable" and blocked is not None and " Fix: " in blocked.message:
+        return fix_unschedulable(view.pool, blocked)
+    worker = first.worker
     return f"mooring explain pod/{worker.namespace}/{worker.name}"
 
 

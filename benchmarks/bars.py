@@ -15,6 +15,14 @@ RESULTS = "MOORING_BENCHMARK_RESULTS"
 
 
 @dataclass(frozen=True)
+class Floor:
+    """The best value that the parts below Mooring allowed in the same run, and how it was measured."""
+
+    value: float
+    how: str
+
+
+@dataclass(frozen=True)
 class Bar:
     """A measured value and its limit: an upper one, or a lower one with `at_least`.
 
@@ -26,6 +34,13 @@ class Bar:
     limit: float
     at_least: bool = False
     spread: tuple[float, float] | None = None
+    floor: Floor | None = None
+
+    @classmethod
+    def read(cls, record: dict[str, Any]) -> "Bar":
+        """A bar as `judge` recorded it."""
+        floor = record["floor"]
+        return cls(**{**record, "floor": Floor(**floor) if floor else None})
 
     @property
     def holds(self) -> bool:

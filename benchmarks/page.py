@@ -38,7 +38,7 @@ class Results:
         for line in lines:
             record = json.loads(line)
             if "bar" in record:
-                self.bars.append(Bar(**record["bar"]))
+                self.bars.append(Bar.read(record["bar"]))
             elif "plot" in record:
                 self.plots.append(record["plot"])
             else:
@@ -49,7 +49,7 @@ def write_page(results: Sequence[Results], page: Path = PAGE, images: Path = IMA
     """Write the page and its plots; plots of an earlier run are removed."""
     for old in images.glob(f"{_PREFIX}*.svg"):
         old.unlink()
-    parts = [_EXPLANATIONS.read_text(encoding="utf-8").strip(), _machine(), _bars(results)]
+    parts = [_EXPLANATIONS.read_text(encoding="utf-8").strip(), _machine(), _bars(results), _floors(results)]
     for result in results:
         parts += _section(result, images)
     page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
@@ -86,8 +86,24 @@ def _bars(results: Sequence[Results]) -> str:
                 (result.name, bar.what, f"{bar.value:.3g}", spread, limit, "holds" if bar.holds else "**missed**")
             )
         if not result.bars:
-            rows.append((result.name, result.verdict, "", "", "", ""))
+            rows.append((result.name, "all its bars", "", "", "", f"**not measured**: {result.verdict}"))
     return f"## Bars\n\n{_table(rows)}"
+
+
+def _floors(results: Sequence[Results]) -> str:
+    missed = [(result.name, bar) for result in results for bar in result.bars if not bar.holds]
+    if not missed:
+        return "## What stands in the way of missed bars\n\nNo measured bar is missed."
+    rows = [("benchmark", "what", "measured over bar", "floor", "measured over floor", "how the floor was measured")]
+    for name, bar in missed:
+        floor = bar.floor
+        near = (f"{floor.value:.3g}", _over(bar.value, floor.value), floor.how) if floor else ("", "", "no floor known")
+        rows.append((name, bar.what, _over(bar.value, bar.limit), *near))
+    return f"## What stands in the way of missed bars\n\n{_table(rows)}"
+
+
+def _over(value: float, other: float) -> str:
+    return f"{value / other:.2f}" if other else ""
 
 
 def _section(result: Results, images: Path) -> list[str]:

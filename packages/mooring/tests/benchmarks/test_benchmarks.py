@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.__main__ import BENCHMARKS
+from benchmarks.__main__ import BENCHMARKS, run, start, stop
 from benchmarks.bars import MISSED, Bar, judge
 
 ROOT = Path(__file__).parents[4]
@@ -20,6 +20,19 @@ TINY = {
     "doctor": ("40",),
     "submissions": ("3",),
 }
+
+LONG = """\
+import asyncio, sys
+
+async def main():
+    try:
+        open(sys.argv[1], "w").close()
+        await asyncio.sleep(600)
+    finally:
+        open(sys.argv[2], "w").close()
+
+asyncio.run(main())
+"""
 
 
 def test_a_bar_prints_the_value_the_limit_and_their_ratio(capsys: pytest.CaptureFixture[str]):
@@ -49,6 +62,20 @@ def test_a_benchmark_runs_and_prints_its_bars(name: str):
     )
     assert done.returncode in (0, MISSED), done.stderr  # a busy machine may miss a bar
     assert re.search(r"\(bar [<>]= .+\) .*(holds|MISSED)$", done.stdout, re.MULTILINE), done.stdout + done.stderr
+
+
+def test_a_benchmark_for_which_no_time_is_left_is_not_started():
+    results = run(BENCHMARKS[0], full=False, left_seconds=0.0)
+    assert (results.verdict, results.bars) == ("no time was left", [])
+
+
+def test_a_benchmark_that_takes_too_long_can_stop_what_it_started(tmp_path: Path):
+    started, ended = tmp_path / "started", tmp_path / "ended"
+    os.mkfifo(started)
+    process = start([sys.executable, "-c", LONG, str(started), str(ended)], os.environ)
+    started.read_text(encoding="utf-8")  # waits until it has opened the pipe
+    stop(process)
+    assert ended.exists()
 
 
 def test_an_unknown_benchmark_is_refused_with_the_known_ones():

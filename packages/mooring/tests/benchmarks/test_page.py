@@ -6,7 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from benchmarks.bars import RESULTS, Bar, draw, judge, note
+from benchmarks.bars import RESULTS, Bar, Floor, draw, judge, note
+from benchmarks.claims import Measured
 from benchmarks.claims_meter import Phase, count_requests
 from benchmarks.page import Results, write_page
 
@@ -23,7 +24,8 @@ apiserver_request_total{code="200",group="x",resource="leases",subresource="",ve
 def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     path = tmp_path / "results"
     monkeypatch.setenv(RESULTS, str(path))
-    judge([Bar("rate", 0.9, 0.72, at_least=True, spread=(0.8, 1.0)), Bar("CPU-ms", 2.0, 1.2)])
+    rate = Bar("rate", 0.9, 0.72, at_least=True, spread=(0.8, 1.0), floor=Floor(0.95, "the CPU of a patch"))
+    judge([rate, Bar("CPU-ms", 2.0, 1.2, floor=Floor(1.6, "a bare client's CPU")), Bar("KB", 9.0, 6.0)])
     note("Costs", [["process", "claim"], ["a|b", "1.00"]])
     draw("Rate <by> round", ("round", "a second"), {"claims": [(1, 10.0), (2, 30.0)], "flat": [(1, 0.0)]})
     return path.read_text().splitlines()
@@ -39,7 +41,10 @@ def test_the_page_has_what_the_benchmarks_recorded(tmp_path: Path, monkeypatch: 
     page = (tmp_path / "page.md").read_text()
     assert "| claims | rate | 0.9 | 0.8 to 1 | at least 0.72 | holds |" in page
     assert "| claims | CPU-ms | 2 |  | at most 1.2 | **missed** |" in page
-    assert "| cache | skipped |  |  |  |  |" in page
+    assert "| cache | all its bars |  |  |  | **not measured**: skipped |" in page
+    assert "| claims | CPU-ms | 1.67 | 1.6 | 1.25 | a bare client's CPU |" in page, "how near it is to the floor"
+    assert "| claims | KB | 1.50 |  |  | no floor known |" in page
+    assert "the CPU of a patch" not in page, "that bar holds"
     assert "| a/b | 1.00 |" in page
     assert "](../images/performance-claims-1.svg)" in page
     assert not (tmp_path / "performance-old-1.svg").exists(), "plots of an earlier run are gone"
@@ -57,6 +62,7 @@ def test_a_record_is_one_line_of_json(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [set(json.loads(line)) for line in recorded(tmp_path, monkeypatch)] == [
         {"bar"},
         {"bar"},
+        {"bar"},
         {"table"},
         {"plot"},
     ]
@@ -64,6 +70,22 @@ def test_a_record_is_one_line_of_json(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_requests_of_the_api_server_are_counted_by_verb_and_resource():
     assert count_requests(METRICS) == {"PATCH pods": 8, "PATCH pods/status": 2, "PUT leases": 1000}
+
+
+def test_the_bars_of_claims_know_the_floor_that_was_measured_with_them():
+    raw = Phase([10.0, 20.0], 1.0, {"PATCH pods": 2}, 0, {"api": 3.0, "postgres": 0.0, "mooring": 0.0, "clients": 0.6})
+    claim = Phase(
+        [20.0, 40.0], 2.0, {"PATCH pods": 2}, 0, {"api": 3.0, "postgres": 0.4, "mooring": 1.0, "clients": 0.4}
+    )
+    bars = Measured(rounds=[(raw, claim)], bursts=[(raw, claim)]).bars(apart=False)
+    floors = {bar.what: bar.floor and round(bar.floor.value, 2) for bar in bars}
+    assert floors == {
+        "claims/s over raw patches/s": 0.75,
+        "CPU-ms of Mooring and PostgreSQL a claim": 1.0,
+        "API writes a claim": None,
+        "p50 of a burst of 300 over raw patches": 25.0,
+        "p99 of a burst of 300 over raw patches": 49.5,
+    }
 
 
 def test_a_phase_knows_its_rate_its_percentiles_and_its_writes():

@@ -2,29 +2,19 @@
 
 from collections.abc import Iterable, Mapping
 
-import msgspec
-
 from mooring.model.health import WorkerHealth
 from mooring.model.node import Node
 from mooring.model.worker import ClassifiedWorker, Worker
 from mooring.planning.workers import classify_held
 
 
-class _Known(msgspec.Struct, gc=False):
-    """A classification, and all that it was made from."""
-
-    worker: Worker
-    node: Node | None
-    live: int
-    health: WorkerHealth | None
-    classified: ClassifiedWorker
-
-
 class Roster:
     """Caches the results of a pure function. It changes the cost of a classification, never its result."""
 
     def __init__(self) -> None:
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, ClassifiedWorker] = {}
+        self._nodes: Mapping[str, Node] = {}
+        self._unhealthy: Mapping[str, WorkerHealth] = {}
 
     def classify(
         self,
@@ -33,19 +23,29 @@ class Roster:
         held: Mapping[str, int],
         unhealthy: Mapping[str, WorkerHealth],
     ) -> tuple[ClassifiedWorker, ...]:
-        """The state of each worker; `held` has the live claims and `unhealthy` the failed checks, by pod uid."""
-        present: dict[str, _Known] = {}
+        """The state of each worker; `held` has the live claims and `unhealthy` the failed checks, by pod uid.
+
+        What is the same for many workers is compared once: a large fleet does not fit into the processor's cache, so
+        each look at every worker costs more than the comparison.
+        """
+        known, present = self._known, {}
+        on_changed, with_changed = _changed(self._nodes, nodes), _changed(self._unhealthy, unhealthy)
         for worker in workers:
-            node, live, health = nodes.get(worker.node), held.get(worker.uid, 0), unhealthy.get(worker.uid)
-            known = self._known.get(worker.uid)
+            uid, node = worker.uid, worker.node
+            live, item = held.get(uid, 0), known.get(uid)
             if (
-                known is None
-                or known.worker is not worker
-                or known.node is not node
-                or known.live != live
-                or known.health is not health
+                item is None
+                or item.worker is not worker
+                or item.live_claims != live
+                or node in on_changed
+                or uid in with_changed
             ):
-                known = _Known(worker, node, live, health, classify_held(worker, node, live, health))
-            present[worker.uid] = known
-        self._known = present
-        return tuple(known.classified for known in present.values())
+                item = classify_held(worker, nodes.get(node), live, unhealthy.get(uid))
+            present[uid] = item
+        self._known, self._nodes, self._unhealthy = present, dict(nodes), dict(unhealthy)
+        return tuple(present.values())
+
+
+def _changed(before: Mapping[str, object], now: Mapping[str, object]) -> set[str]:
+    """The keys whose value is another object now, or is there in only one of the two."""
+    return {key for key in before.keys() | now.keys() if before.get(key) is not now.get(key)}

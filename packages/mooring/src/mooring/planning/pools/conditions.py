@@ -1,11 +1,12 @@
 """The conditions of a pool."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from mooring.model.why import Condition, merge_conditions
-from mooring.model.worker import ClassifiedWorker, WorkerState
+from mooring.model.worker import WorkerState
 from mooring.planning.actions import Reason
 from mooring.planning.demand.plan import DemandPlan
+from mooring.planning.pools.groups import WorkerGroups
 from mooring.planning.pools.protection_bound import compute_bound
 from mooring.planning.pools.returned import is_returned, keeps_tenants
 from mooring.planning.pools.snapshot import PoolSnapshot
@@ -14,8 +15,7 @@ from mooring.planning.workers import SILENT
 
 def compute_conditions(
     snapshot: PoolSnapshot,
-    workers: Sequence[ClassifiedWorker],
-    counts: Mapping[WorkerState, int],
+    fleet: WorkerGroups,
     reasons: Sequence[Reason],
     demand: DemandPlan | None = None,
 ) -> tuple[Condition, ...]:
@@ -25,9 +25,9 @@ def compute_conditions(
     """
     fresh = (
         _valid(snapshot),
-        _ready(snapshot, workers, counts, reasons),
-        _schedulable(snapshot, workers),
-        compute_bound(snapshot, workers),
+        _ready(snapshot, fleet, reasons),
+        _schedulable(snapshot, fleet),
+        compute_bound(snapshot, fleet.classified),
         *(_of_demand(snapshot, demand) if demand is not None else ()),
     )
     now = snapshot.now.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -88,13 +88,9 @@ def _demand_met(snapshot: PoolSnapshot, plan: DemandPlan) -> Condition:
     return Condition("DemandMet", "True", "FollowsDemand", message, observed_generation=generation)
 
 
-def _ready(
-    snapshot: PoolSnapshot,
-    workers: Sequence[ClassifiedWorker],
-    counts: Mapping[WorkerState, int],
-    reasons: Sequence[Reason],
-) -> Condition:
+def _ready(snapshot: PoolSnapshot, fleet: WorkerGroups, reasons: Sequence[Reason]) -> Condition:
     generation, warm, spec = snapshot.pool.generation, snapshot.warm, snapshot.pool.spec
+    workers, counts = fleet.classified, fleet.counts
     silent = sum(item.why.code == SILENT for item in workers) if snapshot.silence.seconds else 0
     kept = sum(item.why.code != SILENT and is_returned(spec, item) for item in workers) if keeps_tenants(spec) else 0
     away = silent + kept
@@ -102,7 +98,7 @@ def _ready(
     deaf = bool(snapshot.silence.doubt)
     if idle >= warm and not (deaf and warm):
         return Condition("Ready", "True", "FloorHeld", f"at least {warm} idle", observed_generation=generation)
-    waits = sorted({item.why.message for item in workers if item.why.code in ("waiting", "unschedulable")})
+    waits = sorted({item.why.message for item in fleet.starting if item.why.code in ("waiting", "unschedulable")})
     waits = [*([f"{silent} have stopped to poll"] if silent else []), *waits]
     text = [reason.message for reason in reasons] + waits[:3]
     counted = f"{idle} of {warm} idle, {'none of them polls' if deaf else f'{starting} starting'}"
@@ -111,14 +107,14 @@ def _ready(
     return Condition("Ready", "False", code, message, observed_generation=generation)
 
 
-def _schedulable(snapshot: PoolSnapshot, workers: Sequence[ClassifiedWorker]) -> Condition:
+def _schedulable(snapshot: PoolSnapshot, fleet: WorkerGroups) -> Condition:
     generation = snapshot.pool.generation
     if snapshot.placed.problem:
         message = f"{snapshot.placed.problem}; {snapshot.placed.fix}"
         return Condition("Schedulable", "False", "NoPlacement", message, observed_generation=generation)
     fit = snapshot.fit
     advice = f" Fix: {fit.fix}" if fit is not None and fit.hopeless else ""
-    held = [item for item in workers if item.why.code == "unschedulable"]
+    held = [item for item in fleet.starting if item.why.code == "unschedulable"]
     if held:
         message = f"{len(held)} worker(s) held Pending: {held[0].why.message}{advice}"
         return Condition("Schedulable", "False", "Unschedulable", message, observed_generation=generation)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mooring.model.worker import ClassifiedWorker, Worker, WorkerState
-from mooring.planning.pools.returned import is_returned
+from mooring.planning.pools.returned import is_returned, keeps_tenants
 from mooring.planning.pools.snapshot import PoolSnapshot
 from mooring.planning.quarantine import describe_failed_start
 from mooring.planning.workers import SILENT, UNHEALTHY, mark_silent
@@ -23,6 +23,7 @@ class WorkerGroups:
     silent: tuple[ClassifiedWorker, ...]  # idle, and not heard: they get no session
     stuck: tuple[ClassifiedWorker, ...]  # cannot start on their node, or wait for a node with an outdated placement
     returned: tuple[ClassifiedWorker, ...]  # idle, kept for the owner of their last session
+    starting: tuple[ClassifiedWorker, ...]
     counts: Mapping[WorkerState, int]  # workers by state
     terminating: int
     coming: int  # will become idle without further action
@@ -34,7 +35,10 @@ class WorkerGroups:
 
 
 def group_workers(snapshot: PoolSnapshot) -> WorkerGroups:
-    """Group the workers of the pool in one pass."""
+    """Group the workers of the pool in one pass, which does not read the record of one that is busy or claimed.
+
+    A large fleet does not fit into the processor's cache: each look at every worker is paid for.
+    """
     current: list[ClassifiedWorker] = []
     outdated: list[ClassifiedWorker] = []
     leaving: list[ClassifiedWorker] = []
@@ -43,10 +47,17 @@ def group_workers(snapshot: PoolSnapshot) -> WorkerGroups:
     silent: list[ClassifiedWorker] = []
     stuck: list[ClassifiedWorker] = []
     returned: list[ClassifiedWorker] = []
+    starting: list[ClassifiedWorker] = []
     coming = terminating = 0
     classified = _with_silence(snapshot)
     spec, deleting = snapshot.pool.spec, snapshot.in_flight.deleting
+    keeps, wanted = keeps_tenants(spec), snapshot.spec_hash
     for item in classified:
+        state = item.state
+        if state is WorkerState.BUSY or state is WorkerState.CLAIMED:
+            continue
+        if state is WorkerState.STARTING:
+            starting.append(item)
         worker = item.worker
         if worker.terminating_since is not None:
             terminating += 1
@@ -59,17 +70,17 @@ def group_workers(snapshot: PoolSnapshot) -> WorkerGroups:
                 finished.append(item)
         elif item.why.code == SILENT:
             silent.append(item)
-        elif is_returned(spec, item):
+        elif keeps and is_returned(spec, item):
             returned.append(item)
-        elif item.state is WorkerState.IDLE:
-            (current if worker.spec_hash == snapshot.spec_hash else outdated).append(item)
+        elif state is WorkerState.IDLE:
+            (current if worker.spec_hash == wanted else outdated).append(item)
         elif item.why.code == UNHEALTHY and unheld:
             unhealthy.append(item)
-        elif item.state is WorkerState.DRAINING and unheld:
+        elif state is WorkerState.DRAINING and unheld:
             leaving.append(item)
-        elif item.state is WorkerState.STARTING and describe_stuck(snapshot, worker):
+        elif state is WorkerState.STARTING and describe_stuck(snapshot, worker):
             stuck.append(item)
-        elif item.state is WorkerState.STARTING and item.why.code != "node_not_ready":
+        elif state is WorkerState.STARTING and item.why.code != "node_not_ready":
             coming += 1
     unseen = snapshot.in_flight.creating - {worker.name for worker in snapshot.workers}
     return WorkerGroups(
@@ -82,6 +93,7 @@ def group_workers(snapshot: PoolSnapshot) -> WorkerGroups:
         tuple(silent),
         tuple(stuck),
         tuple(returned),
+        tuple(starting),
         _count(classified),
         terminating,
         coming + len(unseen),

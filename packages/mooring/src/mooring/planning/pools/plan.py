@@ -254,5 +254,5 @@ def _status(
         terminating=fleet.terminating,
         selector=f"mooring.dev/pool={snapshot.pool.name}",
         demand=demand.status if demand is not None else None,
-        conditions=compute_conditions(snapshot, fleet.classified, counts, reasons, demand),
+        conditions=compute_conditions(snapshot, fleet, reasons, demand),
     )

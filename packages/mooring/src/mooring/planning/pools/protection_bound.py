@@ -34,6 +34,8 @@ def compute_bound(snapshot: PoolSnapshot, workers: Sequence[ClassifiedWorker]) -
 
 def _open_ended(snapshot: PoolSnapshot, workers: Sequence[ClassifiedWorker]) -> Condition | None:
     """False if Karpenter does not bound the drain of a node, Unknown if that cannot be read, None if it bounds all."""
+    if _all_bounded(snapshot):
+        return None
     protection, generation = snapshot.pool.spec.protection, snapshot.pool.generation
     used = {item.worker.node for item in workers}
     names = _node_pools(snapshot, used)
@@ -61,6 +63,17 @@ def _open_ended(snapshot: PoolSnapshot, workers: Sequence[ClassifiedWorker]) -> 
         )
         return Condition(TYPE, "Unknown", "NodeClaimsUnread", message, observed_generation=generation)
     return None
+
+
+def _all_bounded(snapshot: PoolSnapshot) -> bool:
+    """Whether Karpenter bounds the drain of every node there is or will be, whatever the pool's workers run on.
+
+    This is so in most clusters, and saves a look at every worker.
+    """
+    nodes, protection = snapshot.nodes.values(), snapshot.pool.spec.protection
+    if find_unbounded_node_pools(snapshot.templates, protection) or find_unbounded_nodes(nodes, protection, {}):
+        return False
+    return snapshot.karpenter_read or not any(_pool_of(node) for node in nodes)
 
 
 def _node_pools(snapshot: PoolSnapshot, used: set[str]) -> set[str]:

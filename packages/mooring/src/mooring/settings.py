@@ -2,7 +2,6 @@
 
 import os
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, get_type_hints
@@ -80,13 +79,13 @@ def describe_settings() -> dict[str, str]:
     return {f"MOORING_{name.upper()}": hint.__metadata__[0] for name, hint in hints.items()}
 
 
-def load_settings(environment: Mapping[str, str] = os.environ) -> Settings:
+def load_settings() -> Settings:
     """Read every `MOORING_*` variable; an unreadable one is an error that names it."""
     types = get_type_hints(Settings)
     values: dict[str, object] = {}
     for setting in fields(Settings):
         variable = f"MOORING_{setting.name.upper()}"
-        if (text := environment.get(variable)) is not None:
+        if (text := os.environ.get(variable)) is not None:
             values[setting.name] = _read(variable, text, types[setting.name])
     return Settings(**values)  # type: ignore[arg-type]
 

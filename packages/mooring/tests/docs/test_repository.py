@@ -106,3 +106,17 @@ def test_hooks_before_a_commit_download_nothing():
     assert {repository["repo"] for repository in hooks["repos"]} == {"local"}
     entries = {hook["entry"].split()[0] for repository in hooks["repos"] for hook in repository["hooks"]}
     assert entries <= {".venv/bin/ruff", ".venv/bin/python"}
+
+
+def test_every_kind_is_behind_the_walls_between_controllers():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    walls = {contract["name"]: contract for contract in contracts}
+    controllers = ROOT / "packages" / "mooring" / "src" / "mooring" / "controllers"
+    kinds = {f"mooring.controllers.{path.parent.name}" for path in controllers.glob("*/__init__.py")}
+    shared = {f"mooring.controllers.{path.stem}" for path in controllers.glob("*.py")} - {
+        "mooring.controllers.__init__"
+    }
+    below = walls["what controllers share knows none of them"]
+    assert set(walls["controllers do not know each other"]["modules"]) == kinds
+    assert set(below["forbidden_modules"]) == kinds
+    assert set(below["source_modules"]) == shared

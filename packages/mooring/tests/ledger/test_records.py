@@ -37,17 +37,12 @@ async def test_completing_what_was_never_begun_says_so(world: World) -> None:
     assert await ledger.audit.complete("nothing", AuditOutcome.DONE, now=NOW) is None
 
 
-async def test_what_needs_no_row_beforehand_is_recorded_at_once(world: World) -> None:
-    ledger = await world.open()
-    record = await ledger.audit.record(entry("pause", at=after(3)), AuditOutcome.DONE)
-    assert (record.outcome, record.completed_at) == (AuditOutcome.DONE, after(3))
-
-
 async def test_the_audit_is_listed_newest_first_and_can_be_narrowed(world: World) -> None:
     ledger = await world.open()
     first = await ledger.audit.begin(entry("delete", "w-1"))
     second = await ledger.audit.begin(entry("patch", "w-2", actor="someone"))
-    third = await ledger.audit.record(entry("delete", "w-2", at=after(60)), AuditOutcome.SKIPPED)
+    third = await ledger.audit.begin(entry("delete", "w-2", at=after(60)))
+    await ledger.audit.complete(third.entry.id, AuditOutcome.SKIPPED, now=after(60))
 
     async def found(**narrow: object) -> list[int]:
         return [record.sequence for record in (await ledger.audit.list(AuditFilter(**narrow))).items]  # type: ignore[arg-type]
@@ -67,7 +62,8 @@ async def test_the_audit_is_listed_newest_first_and_can_be_narrowed(world: World
 async def test_forgetting_old_audit_rows_spares_the_interrupted_ones(world: World) -> None:
     ledger = await world.open()
     interrupted = await ledger.audit.begin(entry())
-    await ledger.audit.record(entry(), AuditOutcome.DONE)
+    ended = await ledger.audit.begin(entry())
+    await ledger.audit.complete(ended.entry.id, AuditOutcome.DONE, now=NOW)
     assert await ledger.audit.prune(before=after(1)) == 1
     assert (await ledger.audit.list(AuditFilter())).items == (interrupted,)
 

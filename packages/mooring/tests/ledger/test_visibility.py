@@ -1,7 +1,7 @@
 """Lists that are limited to some namespaces."""
 
 from mooring.ledger.records import AuditFilter, ClaimFilter
-from mooring.model.audit import AuditEntry, AuditOutcome, Subject
+from mooring.model.audit import AuditEntry, Subject
 from mooring.model.claim import NewClaim
 from packages.mooring.tests.ledger.worlds import NOW, World, after
 
@@ -36,7 +36,7 @@ async def test_audit_rows_are_listed_within_some_namespaces_or_without_those_of_
             reason="",
             evidence={},
         )
-        await ledger.audit.record(entry, AuditOutcome.DONE)
+        await ledger.audit.begin(entry)
 
     async def listed(**limits: object) -> list[str]:
         page = await ledger.audit.list(AuditFilter(**limits))  # type: ignore[arg-type]

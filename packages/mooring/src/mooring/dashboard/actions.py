@@ -27,6 +27,7 @@ from mooring.queries.fleet import FleetQueries
 from mooring.queries.invariants import InvariantReading
 
 AnyRequest = Request[Any, Any, Any]
+NO_REASON = "asked for on the dashboard"
 
 
 class Reason(msgspec.Struct):

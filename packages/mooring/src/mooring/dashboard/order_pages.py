@@ -22,7 +22,7 @@ from mooring.api.access.acts import (
 from mooring.api.access.authorization import Authorization
 from mooring.api.access.pools import PoolAccess
 from mooring.api.dependencies import GivenClock
-from mooring.dashboard.actions import AnyRequest
+from mooring.dashboard.actions import NO_REASON, AnyRequest
 from mooring.dashboard.commands import PoolCommands, SubmissionCommands
 from mooring.dashboard.manifests import name_in, parse_manifest
 from mooring.dashboard.pool_views import print_pool
@@ -39,7 +39,6 @@ from mooring.model.submission_order import Order
 from mooring.model.unreadable import explain_unreadable
 from mooring.queries.fleet import FleetQueries
 
-_NO_REASON = "asked for on the dashboard"
 POOL_EXAMPLE = f"""apiVersion: {names.API_VERSION}
 kind: {KIND}
 metadata:
@@ -162,7 +161,7 @@ async def apply_pool(
     """Create or change the pool."""
     order = _read_pool(data.manifest)
     await pool_access.require(request.user, order.namespace, order.name)
-    await pool_commands.apply(order, actor=actor_of(request.user), reason=data.reason or _NO_REASON)
+    await pool_commands.apply(order, actor=actor_of(request.user), reason=data.reason or NO_REASON)
     which = AuditFilter(kind=KIND, namespace=order.namespace, name=order.name)
     back = f"/pools/{order.key}" if reading.has_pool(order.namespace, order.name) else "/"
     return await done(reading, back, which, clock.now())
@@ -217,7 +216,7 @@ async def submit_work(
     """Submit it. The same key and spec lead to the same submission."""
     namespace, spec, name = _read_submission(data.manifest)
     await _may_submit(request, authorization, namespace)
-    view, _ = await submission_commands.submit(namespace, spec, data.reason or _NO_REASON, name)
+    view, _ = await submission_commands.submit(namespace, spec, data.reason or NO_REASON, name)
     return Redirect(f"/submissions/{namespace}/{view.metadata.name}", status_code=303)
 
 

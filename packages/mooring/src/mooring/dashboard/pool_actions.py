@@ -13,7 +13,7 @@ from msgspec import Meta
 from mooring.api.access.acts import CHANGE_POOL, CLAIM
 from mooring.api.access.claims import ClaimAccess
 from mooring.api.dependencies import GivenClock
-from mooring.dashboard.actions import AnyRequest, ask
+from mooring.dashboard.actions import NO_REASON, AnyRequest, ask
 from mooring.dashboard.commands import ClaimCommands, PoolCommands
 from mooring.dashboard.dialogs import claim_dialog, scale_dialog
 from mooring.dashboard.toasts import done
@@ -23,7 +23,6 @@ from mooring.model.identity import actor_of, holder_of, owner_of
 from mooring.model.pool_order import KIND
 from mooring.queries.fleet import FleetQueries
 
-_NO_REASON = "asked for on the dashboard"
 _CLAIM_WAIT_SECONDS = 5.0
 
 
@@ -59,7 +58,7 @@ async def scale(
     data: Annotated[ScaleForm, Body(media_type=RequestEncodingType.URL_ENCODED)],
 ) -> Redirect:
     """Change the floor of the pool."""
-    actor, reason = actor_of(request.user), data.reason or _NO_REASON
+    actor, reason = actor_of(request.user), data.reason or NO_REASON
     await pool_commands.scale(namespace, name, data.warm, actor=actor, reason=reason)
     which = AuditFilter(kind=KIND, namespace=namespace, name=name)
     return await done(reading, f"/pools/{namespace}/{name}", which, clock.now())

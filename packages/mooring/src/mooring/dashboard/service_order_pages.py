@@ -14,7 +14,7 @@ from msgspec import Meta
 from mooring.api.access.acts import DELETE_SERVICE, DEPLOY, SEE_SERVICES
 from mooring.api.access.services import DeployAccess
 from mooring.api.dependencies import GivenClock
-from mooring.dashboard.actions import AnyRequest, ask
+from mooring.dashboard.actions import NO_REASON, AnyRequest, ask
 from mooring.dashboard.commands import ServiceCommands
 from mooring.dashboard.dialogs import remove_dialog
 from mooring.dashboard.responses import page_response
@@ -27,8 +27,6 @@ from mooring.model.identity import actor_of
 from mooring.model.service_order import KIND
 from mooring.queries.fleet import FleetQueries
 from mooring.queries.services import ServiceQueries
-
-_NO_REASON = "asked for on the dashboard"
 
 
 class OrderForm(msgspec.Struct):
@@ -84,7 +82,7 @@ async def apply_order(
     """Create or update the service."""
     order = parse_order(data.manifest)
     await deploy_access.require(request.user, order.namespace, order.name)
-    await service_commands.apply(order, actor=actor_of(request.user), reason=data.reason or _NO_REASON)
+    await service_commands.apply(order, actor=actor_of(request.user), reason=data.reason or NO_REASON)
     which = AuditFilter(kind=KIND, namespace=order.namespace, name=order.name)
     return await done(reading, f"/services?q={quote(order.key, safe='')}", which, clock.now())
 
@@ -108,7 +106,7 @@ async def remove(
     data: Removal,
 ) -> Redirect:
     """Delete the service, with what it owns."""
-    actor, reason = actor_of(request.user), data.reason or _NO_REASON
+    actor, reason = actor_of(request.user), data.reason or NO_REASON
     await service_commands.remove(namespace, name, data.uid, actor=actor, reason=reason)
     which = AuditFilter(kind=KIND, namespace=namespace, name=name)
     return await done(reading, "/services", which, clock.now())

@@ -8,7 +8,7 @@ from litestar.types import ControllerRouterHandler
 
 from mooring.api.access.acts import CANCEL_SUBMISSION, SEE_SUBMISSIONS
 from mooring.api.dependencies import GivenClock
-from mooring.dashboard.actions import AnyRequest, Form, ask
+from mooring.dashboard.actions import NO_REASON, AnyRequest, Form, ask
 from mooring.dashboard.commands import SubmissionCommands
 from mooring.dashboard.dialogs import cancel_dialog
 from mooring.dashboard.responses import page_response, twin_response
@@ -58,7 +58,7 @@ async def cancel(
     data: Form,
 ) -> Redirect:
     """Cancel a submission, with its finalizer."""
-    reason = data.reason or "asked for on the dashboard"
+    reason = data.reason or NO_REASON
     await submission_commands.cancel(namespace, name, Cancel(actor_of(request.user), reason, finalize=True))
     which = AuditFilter(kind="Submission", namespace=namespace, name=name)
     return await done(reading, f"/submissions/{namespace}/{name}", which, clock.now())

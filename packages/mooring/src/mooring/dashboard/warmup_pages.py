@@ -8,7 +8,7 @@ from litestar.types import ControllerRouterHandler
 
 from mooring.api.access.acts import CHANGE_WARMUP, SEE_WARMUPS
 from mooring.api.dependencies import GivenClock
-from mooring.dashboard.actions import AnyRequest, Form, ask
+from mooring.dashboard.actions import NO_REASON, AnyRequest, Form, ask
 from mooring.dashboard.commands import WarmupCommands
 from mooring.dashboard.dialogs import close_circuit_dialog, rewarm_dialog
 from mooring.dashboard.responses import page_response, twin_response
@@ -62,7 +62,7 @@ async def rewarm(
     data: Form,
 ) -> Redirect:
     """Force a re-warm."""
-    reason = data.reason or "asked for on the dashboard"
+    reason = data.reason or NO_REASON
     await warmup_commands.rewarm(namespace, name, actor=actor_of(request.user), reason=reason)
     which = AuditFilter(namespace=namespace, name=name)
     return await done(reading, f"/warmups/{namespace}/{name}", which, clock.now())
@@ -79,7 +79,7 @@ async def close_circuit(
     data: Form,
 ) -> Redirect:
     """Close the circuit breaker."""
-    reason = data.reason or "asked for on the dashboard"
+    reason = data.reason or NO_REASON
     await warmup_commands.close_circuit(namespace, name, actor=actor_of(request.user), reason=reason)
     which = AuditFilter(namespace=namespace, name=name)
     return await done(reading, f"/warmups/{namespace}/{name}", which, clock.now())

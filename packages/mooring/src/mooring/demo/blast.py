@@ -17,6 +17,7 @@ EVALUE = "1e-10"
 OUTPUT_TOKENS = ("7", "std", "staxids", "ssciname")
 DATABASE = "db"
 _LETTERS = "ACGT"
+_SEQUENCES = 200
 _QUERY_LETTERS = 300
 _MUTATIONS = 15
 
@@ -65,11 +66,11 @@ def check_database(folder: Path, name: str = DATABASE) -> str:
     return "" if checked.returncode == 0 else checked.stdout + checked.stderr
 
 
-def make_dataset(root: Path, shards: int = 10, batches: int = 2, seed: int = 7, sequences: int = 200) -> Dataset:
+def make_dataset(root: Path, shards: int = 10, batches: int = 2, seed: int = 7) -> Dataset:
     """Create everything that does not exist yet."""
     dataset = Dataset(root, shards, batches)
     chance = Entropy(seed)
-    everything = [_sequence(f"seq{number:04}", chance) for number in range(sequences)]
+    everything = [_sequence(f"seq{number:04}", chance) for number in range(_SEQUENCES)]
     for shard in range(shards):
         folder = shard_folder(dataset.source, shard)
         if not (folder / CHECKSUMS).exists():

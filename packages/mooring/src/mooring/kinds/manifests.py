@@ -17,10 +17,11 @@ from mooring.model.permissions import CLUSTER_RULES
 Body = dict[str, Any]
 
 _RBAC = "rbac.authorization.k8s.io"
+_SECRET = "mooring"  # with the keys `database` and `token`
 
 
-def manifests(release: Release, image: str, secret: str = "mooring", placement: Body | None = None) -> list[Body]:
-    """All manifests, in the order in which they can be applied. The secret has the keys `database` and `token`.
+def manifests(release: Release, image: str, placement: Body | None = None) -> list[Body]:
+    """All manifests, in the order in which they can be applied.
 
     `placement` has fields of the pods: `nodeSelector`, `tolerations`, `affinity`.
     """
@@ -45,7 +46,7 @@ def manifests(release: Release, image: str, secret: str = "mooring", placement: 
         *(_owned(role, release) for role in caller_roles()),
         *marks_policy(release),
         _owned(headroom_class(), release),
-        deployment(release, image, secret, placement or {}),
+        deployment(release, image, _SECRET, placement or {}),
         {
             "apiVersion": "policy/v1",
             "kind": "PodDisruptionBudget",

@@ -214,10 +214,6 @@ class Audit(Protocol):
         """Record how the act ended; the first record is kept. None if there is no such row."""
         ...
 
-    async def record(self, entry: AuditEntry, outcome: AuditOutcome, *, error: str = "") -> AuditRecord:
-        """Begin and complete at once, for acts that need no row beforehand."""
-        ...
-
     async def list(self, which: AuditFilter, *, limit: int = 100, before_sequence: int | None = None) -> AuditPage: ...
 
     async def prune(self, *, before: datetime, limit: int = 1000) -> int:

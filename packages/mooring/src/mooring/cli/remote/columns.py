@@ -118,8 +118,9 @@ def progress_bar(share: float, width: int = 10) -> str:
     return "█" * full + "░" * (width - full)
 
 
-def capacity_bar(busy: int, workers: int, most: int, width: int = 10) -> str:
+def capacity_bar(busy: int, workers: int, most: int) -> str:
     """Busy workers, all other workers, and the room up to the maximum; a single busy worker is visible too."""
+    width = 10
     scale = width / max(most, workers, 1)
     full = max(round(busy * scale), bool(busy))
     present = max(round(workers * scale), full, bool(workers))

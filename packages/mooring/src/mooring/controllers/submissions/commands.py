@@ -67,7 +67,7 @@ class SubmissionCommands:
                 raise _name_taken(wanted, taken.found.spec.key) from taken
             raise _reused(spec.key, taken.found.metadata.name) from taken
         except KubeError as error:
-            raise _told(error, namespace) from error
+            raise _explain(error, namespace) from error
         return (view, True) if fresh else (await self._again(view, spec), False)
 
     async def cancel(self, namespace: str, name: str, cancel: Cancel) -> Submission:
@@ -80,7 +80,7 @@ class SubmissionCommands:
         try:
             return await self._client.merge_patch(SUBMISSIONS, view.metadata.name, patch, namespace)
         except KubeError as error:
-            raise _told(error, namespace, name) from error
+            raise _explain(error, namespace, name) from error
 
     async def remove(self, namespace: str, name: str) -> Submission:
         """Forget one that has ended, or was refused: its Jobs and their logs go with it."""
@@ -100,7 +100,7 @@ class SubmissionCommands:
         except ObjectNotFound:
             return view
         except KubeError as error:
-            raise _told(error, namespace, name) from error
+            raise _explain(error, namespace, name) from error
         return view
 
     async def logs(self, namespace: str, name: str, step: str, lines: int) -> tuple[str, tuple[str, ...]]:
@@ -118,7 +118,7 @@ class SubmissionCommands:
                 newest.metadata.name, namespace, container="main", tail_lines=lines, limit_bytes=_LOG_BYTES
             )
         except KubeError as error:
-            raise _told(error, namespace, name) from error
+            raise _explain(error, namespace, name) from error
         return newest.metadata.name, clean_log(text, lines)
 
     async def _read(self, namespace: str, name: str) -> Submission:
@@ -127,7 +127,7 @@ class SubmissionCommands:
         except InvalidInput as error:
             raise NotFound(f"there is no submission {namespace}/{name}") from error
         except KubeError as error:
-            raise _told(error, namespace, name) from error
+            raise _explain(error, namespace, name) from error
 
     def _name_of(self, namespace: str, text: str) -> str:
         """The name of a submission that is asked for by its name or by its key."""
@@ -161,7 +161,7 @@ class SubmissionCommands:
         except ObjectConflict:
             return view  # it moved by itself
         except KubeError as error:
-            raise _told(error, meta.namespace, meta.name) from error
+            raise _explain(error, meta.namespace, meta.name) from error
 
 
 def _check(namespace: str, spec: SubmissionSpec, name: str) -> None:
@@ -202,8 +202,8 @@ def _name_taken(name: str, key: str) -> Conflict:
     )
 
 
-def _told(error: KubeError, namespace: str, name: str = "") -> Exception:
-    """What the API server said, in the words of this desk."""
+def _explain(error: KubeError, namespace: str, name: str = "") -> Exception:
+    """What the API server answered, as an error of Mooring."""
     match error:
         case ObjectNotFound():
             missing = f"submission {namespace}/{name}" if name else f"namespace {namespace}"

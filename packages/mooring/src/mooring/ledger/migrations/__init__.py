@@ -52,11 +52,11 @@ class _Applied:
     code: str  # the version of Mooring that applied it; empty if that was not recorded
 
 
-def known_migrations(folder: Path = _FOLDER) -> list[Migration]:
+def known_migrations() -> list[Migration]:
     """All migrations of this version, in order."""
     return [
         Migration(int(path.stem.split("_", 1)[0]), path.stem, path.read_text(encoding="utf-8"))
-        for path in sorted(folder.glob("[0-9]*_*.sql"))
+        for path in sorted(_FOLDER.glob("[0-9]*_*.sql"))
     ]
 
 

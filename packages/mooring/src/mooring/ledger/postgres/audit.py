@@ -17,7 +17,15 @@ class PostgresAudit:
         self._database = database
 
     async def begin(self, entry: AuditEntry, *, epoch: int | None = None) -> AuditRecord:
-        return await self._insert(entry, AuditOutcome.PENDING, "", None, epoch)
+        row = await self._database.fetch_row(
+            _SQL["insert"], entry.id, entry.at, entry.actor, entry.replica, entry.action, entry.subject.kind,
+            entry.subject.namespace, entry.subject.name, entry.subject.uid, entry.reason, entry.evidence,
+            epoch,
+        )  # fmt: skip
+        row = row or await self._database.fetch_row(_SQL["get"], entry.id)
+        if row is None:
+            raise deposed(entry.replica, epoch)
+        return _record(row)
 
     async def complete(
         self, entry_id: str, outcome: AuditOutcome, *, now: datetime, error: str = ""
@@ -25,9 +33,6 @@ class PostgresAudit:
         row = await self._database.fetch_row(_SQL["complete"], entry_id, outcome.value, error, now)
         row = row or await self._database.fetch_row(_SQL["get"], entry_id)
         return _record(row) if row else None
-
-    async def record(self, entry: AuditEntry, outcome: AuditOutcome, *, error: str = "") -> AuditRecord:
-        return await self._insert(entry, outcome, error, entry.at)
 
     async def list(self, which: AuditFilter, *, limit: int = 100, before_sequence: int | None = None) -> AuditPage:
         outcome = which.outcome.value if which.outcome else None
@@ -48,24 +53,6 @@ class PostgresAudit:
     async def count_completed(self, *, before: datetime, limit: int) -> int:
         count: int = await self._database.fetch_value(_SQL["count_completed"], before, limit)
         return count
-
-    async def _insert(
-        self,
-        entry: AuditEntry,
-        outcome: AuditOutcome,
-        error: str,
-        completed_at: datetime | None,
-        epoch: int | None = None,
-    ) -> AuditRecord:
-        row = await self._database.fetch_row(
-            _SQL["insert"], entry.id, entry.at, entry.actor, entry.replica, entry.action, entry.subject.kind,
-            entry.subject.namespace, entry.subject.name, entry.subject.uid, entry.reason, entry.evidence,
-            outcome.value, error, completed_at, epoch,
-        )  # fmt: skip
-        row = row or await self._database.fetch_row(_SQL["get"], entry.id)
-        if row is None:
-            raise deposed(entry.replica, epoch)
-        return _record(row)
 
 
 def _record(row: Row) -> AuditRecord:

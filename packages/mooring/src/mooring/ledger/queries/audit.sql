@@ -3,10 +3,10 @@ sequence, id, at, actor, replica, action, kind, namespace, name, uid, reason, ev
 
 -- name: insert
 INSERT INTO audit (
-    id, at, actor, replica, action, kind, namespace, name, uid, reason, evidence, outcome, error, completed_at
+    id, at, actor, replica, action, kind, namespace, name, uid, reason, evidence, outcome, error
 )
-SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14
-WHERE $15::bigint IS NULL OR EXISTS (SELECT FROM replicas WHERE id = $4 AND epoch = $15 AND left_at IS NULL)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'pending', ''
+WHERE $12::bigint IS NULL OR EXISTS (SELECT FROM replicas WHERE id = $4 AND epoch = $12 AND left_at IS NULL)
 ON CONFLICT (id) DO NOTHING
 RETURNING {record}
 

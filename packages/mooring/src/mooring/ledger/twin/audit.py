@@ -22,7 +22,7 @@ class MemoryAudit:
         valid = epoch is None or (replica is not None and replica.epoch == epoch and replica.left_at is None)
         if not valid and entry.id not in store.audit:
             raise deposed(entry.replica, epoch)
-        return await self._insert(entry, AuditOutcome.PENDING, "", None)
+        return await self._insert(entry)
 
     async def complete(
         self, entry_id: str, outcome: AuditOutcome, *, now: datetime, error: str = ""
@@ -32,9 +32,6 @@ class MemoryAudit:
         if record is not None and record.outcome is AuditOutcome.PENDING:
             record = store.audit[entry_id] = replace(record, outcome=outcome, error=error, completed_at=now)
         return record
-
-    async def record(self, entry: AuditEntry, outcome: AuditOutcome, *, error: str = "") -> AuditRecord:
-        return await self._insert(entry, outcome, error, entry.at)
 
     async def list(self, which: AuditFilter, *, limit: int = 100, before_sequence: int | None = None) -> AuditPage:
         store = await self._session.turn()
@@ -55,18 +52,15 @@ class MemoryAudit:
         rows = (await self._session.turn()).audit.values()
         return min(limit, sum(row.entry.at < before and row.outcome is not AuditOutcome.PENDING for row in rows))
 
-    async def _insert(
-        self, entry: AuditEntry, outcome: AuditOutcome, error: str, completed_at: datetime | None
-    ) -> AuditRecord:
+    async def _insert(self, entry: AuditEntry) -> AuditRecord:
         store = await self._session.turn()
         if entry.id not in store.audit:
-            kept = replace(entry, evidence=as_json(entry.evidence))
             store.audit[entry.id] = AuditRecord(
                 sequence=store.draw_audit_sequence(),
-                entry=kept,
-                outcome=outcome,
-                error=error,
-                completed_at=completed_at,
+                entry=replace(entry, evidence=as_json(entry.evidence)),
+                outcome=AuditOutcome.PENDING,
+                error="",
+                completed_at=None,
             )
         return store.audit[entry.id]
 

@@ -97,15 +97,12 @@ class Rates(msgspec.Struct):
         found = profile.highest(slot_of(at), slot_of(at + ahead_seconds))
         return self.level if found is None else found
 
-    def corrections(self, fresh: int = 0) -> list[Correction]:
-        """What recent counts say against the base: nothing, then by the longest horizon, and so on to the shortest.
-
-        `fresh` are claims that are not learnt yet.
-        """
+    def corrections(self) -> list[Correction]:
+        """What recent counts say against the base: nothing, then by the longest horizon, and so on to the shortest."""
         found = [Correction()]
         for index, horizon in enumerate(HORIZONS):
             last, weight = found[-1], self.weights[index]
-            differs = (self.counted[index] + fresh - self.expected[index]) / weight if weight else 0.0
+            differs = (self.counted[index] - self.expected[index]) / weight if weight else 0.0
             surprising = bool(weight) and abs(differs - last.rate) > SURPRISE * self._deviation(index, last.rate)
             counts = differs > last.rate or horizon >= FALLING_HORIZON
             found.append(Correction(differs, horizon) if surprising and counts else last)

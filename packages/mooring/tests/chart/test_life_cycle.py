@@ -103,12 +103,20 @@ def test_the_certificate_stays_in_upgrades_and_is_renewed_near_its_end(cluster: 
     cluster.install("mooring", "renewed", ALL, verb="upgrade")
     second = secret_of(cluster, "renewed")
     assert second["data"]["tls.crt"] != first["data"]["tls.crt"]
-    assert authorities(second)[1:] == authorities(first), "clients that know the former CA go on"
+    assert authorities(second) == authorities(first), "workers have the CA from when their pods were made, and no other"
     [certificate] = x509.load_pem_x509_certificates(base64.b64decode(second["data"]["tls.crt"]))
-    certificate.verify_directly_issued_by(authorities(second)[0])
-    cluster.kubectl("-n", "renewed", "annotate", "secret", "mooring-tls", "--overwrite", "mooring.dev/renew-at=1")
-    cluster.install("mooring", "renewed", ALL, verb="upgrade")
-    assert len(authorities(secret_of(cluster, "renewed"))) == 2, "two CAs at most"
+    certificate.verify_directly_issued_by(authorities(first)[0])
+    cluster.install("mooring", "renewed", {**ALL, "tls": {"dnsNames": ["mooring.example"]}}, verb="upgrade")
+    assert authorities(secret_of(cluster, "renewed")) == authorities(first), "also with other names"
+    for _ in range(2):  # an upgrade near the end of the CA
+        ended = ("mooring.dev/renew-at=1", "mooring.dev/ca-until=1")
+        cluster.kubectl("-n", "renewed", "annotate", "secret", "mooring-tls", "--overwrite", *ended)
+        before = authorities(secret_of(cluster, "renewed"))
+        cluster.install("mooring", "renewed", ALL, verb="upgrade")
+        last = secret_of(cluster, "renewed")
+        assert authorities(last)[1:] == before[:1], "the CA before is trusted too; two at most"
+        [certificate] = x509.load_pem_x509_certificates(base64.b64decode(last["data"]["tls.crt"]))
+        certificate.verify_directly_issued_by(authorities(last)[0])
     cluster.helm("uninstall", "mooring", "--namespace", "renewed", "--wait", "--timeout", "90s")
 
 

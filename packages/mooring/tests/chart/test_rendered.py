@@ -195,6 +195,10 @@ def test_by_default_the_chart_makes_a_certificate_for_the_names_of_the_service()
     assert "mooring.fleet.svc" in names.get_values_for_type(x509.DNSName)
     left = certificate.not_valid_after_utc - datetime.now(UTC)
     assert timedelta(days=728) < left < timedelta(days=731)
+    assert authority.not_valid_after_utc - datetime.now(UTC) > timedelta(days=3645), "renewals are of the same CA"
+    [volume] = [one for one in pod_of(objects)["volumes"] if one["name"] == "tls"]
+    mounted = {item["key"] for item in volume["secret"]["items"]}
+    assert mounted == {"tls.crt", "tls.key", "ca.crt"} and "ca.key" in secret["data"], "the CA's key is in no pod"
     found = variables(objects)
     assert found["MOORING_TLS_CERTIFICATE"] == "/tls/tls.crt" and "MOORING_PLAIN_HTTP" not in found
     assert found["MOORING_WORKER_URL"] == "https://mooring.fleet.svc"

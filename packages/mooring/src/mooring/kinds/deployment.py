@@ -11,6 +11,8 @@ REPLICAS = 2
 PRE_STOP_SECONDS = 5  # until every node has taken the pod out of the Service
 GRACE_SECONDS = 40
 TLS_FOLDER = "/tls"
+# The Secret of the chart also has the key of the CA, which no pod needs.
+_TLS_ITEMS = [{"key": name, "path": name} for name in ("tls.crt", "tls.key", "ca.crt")]
 
 
 def tls_secret(release: Release) -> str:
@@ -46,7 +48,7 @@ def deployment(release: Release, image: str, secret: str, placement: Body) -> Bo
         "volumes": [
             {"name": "state", "emptyDir": {}},
             {"name": "tmp", "emptyDir": {}},
-            {"name": "tls", "secret": {"secretName": tls_secret(release)}},
+            {"name": "tls", "secret": {"secretName": tls_secret(release), "items": _TLS_ITEMS}},
         ],
     }
     pod.update({field: value for field, value in placement.items() if field != "affinity"})

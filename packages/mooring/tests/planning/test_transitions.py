@@ -1,9 +1,13 @@
 """Which changes of conditions become Events."""
 
+import inspect
+import re
+
 import pytest
 
 from mooring.model.why import Condition
-from mooring.planning.transitions import compute_transitions
+from mooring.planning.services import plan
+from mooring.planning.transitions import compute_transitions, is_warning
 
 READY = Condition("Ready", "True", "FloorHeld", "at least 2 idle")
 STARTING = Condition("Ready", "False", "Starting", "0 of 2 idle, 2 starting")
@@ -39,3 +43,16 @@ def test_summaries_failures_and_recoveries_are_reported(before, after, expected)
 def test_a_new_message_alone_is_no_change():
     fewer = Condition("Ready", "False", "Starting", "1 of 2 idle, 1 starting")
     assert compute_transitions((STARTING,), (fewer,)) == ()
+
+
+@pytest.mark.parametrize("code", ["Applying", "RollingOut", "EndpointsNotReady", "DocumentNotRead", "ScaledToZero"])
+def test_a_service_that_starts_or_is_scaled_to_zero_is_no_warning(code):
+    assert [each.warning for each in compute_transitions((), (Condition("Serving", "False", code, "..."),))] == [False]
+
+
+def test_every_state_on_the_way_to_serving_is_known():
+    source = inspect.getsource(plan)
+    starting = set(re.findall(r'Verdict\("(?:Starting|Absent)", "(\w+)"', source))
+    assert "RollingOut" in starting
+    warned = {code for code in starting if is_warning(Condition("Serving", "False", code, "..."))}
+    assert not warned

@@ -8,9 +8,12 @@ from mooring.model.why import Condition
 SUMMARIES = frozenset({"Ready", "Serving", "Accepted", "Finished"})
 """Conditions that sum up their object. Of the others only failures and recoveries are reported."""
 
-_UNDER_WAY = frozenset(
-    {"Starting", "Pending", "Waiting", "Warming", "Submitting", "Running", "NotApplied", "NotCreated", "NoEndpoints"}
-)
+_POOLS_AND_WORK = {"Starting", "Pending", "Waiting", "Warming", "Submitting", "Running"}
+_SERVICES = {
+    *("NotApplied", "NotCreated", "NoEndpoints"),
+    *("Applying", "RollingOut", "EndpointsNotReady", "DocumentNotRead", "ScaledToZero"),
+}
+_UNDER_WAY = _POOLS_AND_WORK | _SERVICES
 _FAILURES = frozenset({"Failed"})
 _BAD_WHEN_TRUE = frozenset({"RolledBack"})
 

@@ -76,6 +76,15 @@ async def test_every_heartbeat_is_a_later_one_whatever_the_clock_says(world: Wor
     assert late.require().heartbeat_at == after(20) + timedelta(microseconds=1)
 
 
+async def test_of_two_that_take_a_claim_at_the_same_time_only_the_first_one_does(world: World) -> None:
+    ledger = await world.open()
+    claim = await running(ledger)
+    first = await ledger.claims.heartbeat(claim.id, claim.epoch, now=after(20), last=claim.heartbeat_at)
+    second = await ledger.claims.heartbeat(claim.id, claim.epoch, now=after(20), last=claim.heartbeat_at)
+    assert (first.verdict, second.verdict) == (Verdict.DONE, Verdict.REFUSED)
+    assert second.claim == first.claim
+
+
 async def test_a_heartbeat_is_refused_for_an_old_epoch_and_for_an_ended_claim(world: World) -> None:
     ledger = await world.open()
     claim = await running(ledger)

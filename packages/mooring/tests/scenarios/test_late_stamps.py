@@ -22,8 +22,8 @@ STAMPS = {"methods": frozenset({"PATCH"}), "path": r"/pods/[^/]+$"}
 ASKED = ClaimRequest("acme", ttl_seconds=3600, idempotency_key="k")
 
 
-def late(*which: int) -> Rule:
-    return Rule(ArriveLate(LATE_SECONDS), nth=frozenset(which), **STAMPS)
+def late(*which: int, seconds: float = LATE_SECONDS) -> Rule:
+    return Rule(ArriveLate(seconds), nth=frozenset(which), **STAMPS)
 
 
 async def until_healed(world: Harbour) -> float:
@@ -79,3 +79,18 @@ async def test_a_stamp_of_a_claim_that_failed_arrives_late_and_its_worker_return
     await until_healed(world)
     await world.until_idle(1)
     assert [one.metadata.uid for one in await world.pods()] == [pod.metadata.uid]
+
+
+async def test_a_stamp_that_arrives_late_does_not_free_a_worker_that_a_later_session_did_not_give_back(world):
+    replica = world.start(rules=[late(1, 2, 3, seconds=120)])
+    desk = replica.mooring.claims.desk
+    await world.pool(warm=1, max=1, reuse="Always")
+    await world.until_idle(1)
+    with pytest.raises(KubeError):
+        await desk.claim(POOL, ASKED)
+    hidden = await desk.claim(POOL, ClaimRequest("hidden", ttl_seconds=30))
+    await world.clock.sleep(130)
+    assert (await desk.get(hidden.id)).state is ClaimState.EXPIRED
+    assert int(await epoch_of(world, hidden) or 0) < hidden.epoch, "the late stamp names the claim that failed"
+    await world.clock.sleep(2 * HEALED_WITHIN)
+    assert await stamped(world)

@@ -105,8 +105,8 @@ class Claims(Waiting, Protocol):
         """Deliver the oldest undelivered running claim of a pod to its worker. Each epoch is delivered at most once."""
         ...
 
-    async def heartbeat(self, claim_id: str, epoch: int, *, now: datetime) -> Outcome:
-        """Record that the holder is alive.
+    async def heartbeat(self, claim_id: str, epoch: int, *, now: datetime, last: datetime | None = None) -> Outcome:
+        """Record that the holder is alive. With `last`, REFUSED unless that was its last heartbeat.
 
         `heartbeat_at` always changes and never goes back, also if the clock does.
         """

@@ -91,6 +91,17 @@ def test_after_a_failed_create_nothing_is_tried_until_the_backoff_ends():
     assert "exceeded quota" in ready.message
 
 
+@pytest.mark.parametrize(("policy", "named"), [("Keep", True), ("Delete", False)])
+def test_a_pool_without_its_floor_names_the_stamped_workers_that_only_a_person_removes(
+    policy: str, named: bool
+) -> None:
+    plan = plan_pool(snapshot(pool(warm=2, max=2, reclaim={"policy": policy}), stamped(1), stamped(0)))
+    ready = next(c for c in plan.status.conditions if c.type == "Ready")
+    assert ready.status == "False"
+    fix = "2 stamped without a live claim, see mooring retire runners/linux-0 --reason '...'"
+    assert (fix in ready.message) is named
+
+
 def test_while_a_failed_create_is_tried_again_its_reason_stays():
     plan = plan_pool(snapshot(pool(), backoff=Backoff(3, NOW, "exceeded quota")))
     assert created(plan) and [reason.code for reason in plan.reasons] == ["create_failed"]

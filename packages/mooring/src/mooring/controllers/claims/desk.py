@@ -127,11 +127,14 @@ class ClaimDesk:
             except NoWorker as none:
                 await self._do_without(pool, none, caller.wait_seconds)
                 return await self._follow(pool, none.claim, caller)
+            except Unavailable:
+                self._clients.doubt(new.id)
+                raise
             match admission.verdict:
                 case AdmissionVerdict.CREATED if admission.claim is not None:
                     if admission.claim.state is ClaimState.CLAIMED:  # it was taken up elsewhere
                         return await self._follow(pool, admission.claim, caller)
-                    return admission.claim
+                    return self._clients.hand_out(admission.claim, caller)
                 case AdmissionVerdict.SLOT_TAKEN:
                     self._ready.concede(place)
                     continue
@@ -174,7 +177,10 @@ class ClaimDesk:
                     await self._take_up(pool, current, left)
                     continue
                 if current.state not in (ClaimState.QUEUED, ClaimState.CLAIMED) or left <= 0:
-                    return await self._judge(pool, await self._take(current), waited=claim.open)
+                    taken = await self._clients.take(current, caller)
+                    if (judged := await self._judge(pool, taken, waited=claim.open)) is not None:
+                        return judged
+                    continue
                 self._clients.check_open()
                 await _wait(woken, min(left, 5.0, abandoned_in or 5.0))
                 woken.clear()
@@ -192,8 +198,10 @@ class ClaimDesk:
         """Its worker is gone and there is no other: it waits where its client does, else it fails."""
         claim, now = none.claim, self._clock.now()
         if left_seconds <= 0:
-            await self._release.end(claim.id, claim.epoch, EndCause.NOT_STARTED, none.message)
-            raise self._refusals.no_idle_worker(pool) from none
+            outcome = await self._release.end(claim.id, claim.epoch, EndCause.NOT_STARTED, none.message)
+            if outcome.applied:
+                raise self._refusals.no_idle_worker(pool) from none
+            return  # another replica found a worker for it
         await self._ledger.claims.requeue(
             claim.id,
             claim.epoch,
@@ -203,8 +211,10 @@ class ClaimDesk:
             wait_until=now + timedelta(seconds=left_seconds),
         )
 
-    async def _judge(self, pool: Pool, claim: Claim, waited: bool) -> Claim:
-        """A claim whose own wait is over expires; one that was asked for again, with time left, waits on."""
+    async def _judge(self, pool: Pool, claim: Claim, waited: bool) -> Claim | None:
+        """A claim whose own wait is over expires; one that was asked for again, with time left, waits on.
+
+        None if it got a worker at the last moment: then it is looked at again."""
         if claim.cause is EndCause.ABANDONED and not claim.open:
             raise Abandoned(f"claim {claim.id} is given up: {claim.reason}", fix="repeat the request")
         if waited and claim.cause is EndCause.REVOKED and not claim.open:
@@ -219,7 +229,7 @@ class ClaimDesk:
             )
             if outcome.applied:
                 raise self._refusals.wait_timed_out(pool, claim, position)
-            claim = await self.get(claim.id)
+            return None
         if claim.ended_at is not None and claim.state is not ClaimState.RELEASED:
             raise Conflict(f"claim {claim.id} is {claim.state.value}: {claim.reason}", detail={"claim": claim.id})
         return claim
@@ -253,11 +263,7 @@ class ClaimDesk:
         """Its client reads it: a sign of life."""
         if claim.state is ClaimState.QUEUED:
             self._clients.touch(claim.id)
-        return await self._take(claim)
-
-    async def _take(self, claim: Claim) -> Claim:
-        """A client that waited gets its worker now. Without this mark it would count as gone."""
-        if not claim.untaken:
+        if not self._clients.is_new(claim):
             return claim
         outcome = await self._ledger.claims.heartbeat(claim.id, claim.epoch, now=self._clock.now())
         return outcome.claim or claim

@@ -1,6 +1,7 @@
 """Clients of claims that wait: each replica writes signs of life for those that are connected to it.
 
 A claim whose client is silent gives up its place; one that was bound for a client that is gone gives up its worker.
+The first answer that names a worker marks its claim as taken. If that answer reaches nobody, the mark is void.
 Silence is measured on the own clock, from one change that this replica saw to the next. It never counts while the
 ledger could not be written, because then no sign could arrive.
 """
@@ -24,6 +25,8 @@ from mooring.model.errors import MooringError, Unavailable
 log = structlog.get_logger()
 
 _PAUSE_SECONDS = 0.5  # signs that are asked for within this time share one statement
+_MOST_UNDELIVERED = 1000  # while the ledger is away, more may fail: those are left for their ttl
+_MOST_LOOKS = 50  # at claims that were not delivered, in one round
 
 
 class Stopping(Unavailable):
@@ -77,6 +80,8 @@ class WaitingClients:
         self._heard: dict[str, tuple[datetime | None, float]] = {}  # by claim: last sign, and when it was first seen
         self._waiting: dict[str, WaitingSign] = {}
         self._untaken: dict[tuple[str, int], tuple[Claim, float]] = {}  # by id and epoch: since when it was seen
+        # by claim: the last sign that does not count (None: as long as there was none since it ran), and when it is due
+        self._undelivered: dict[str, tuple[datetime | None, float]] = {}
         self._closed = False
 
     @asynccontextmanager
@@ -101,6 +106,40 @@ class WaitingClients:
         """The client of this claim has just been here."""
         self._left.add(claim_id)
         self._wake.set()
+
+    async def take(self, claim: Claim, caller: Caller) -> Claim:
+        """The caller's answer names its worker: mark it as taken. Raises `ClientGone` if nobody reads that answer."""
+        if claim.state is not ClaimState.RUNNING:
+            return claim
+        beat, now = self._ledger.claims.heartbeat, self._clock.now()
+        if claim.untaken:
+            taken = await beat(claim.id, claim.epoch, now=now, last=claim.heartbeat_at)
+            if taken.applied:
+                return self.hand_out(taken.require(), caller)
+        # Others were answered before: whatever becomes of this answer, they hold it.
+        outcome = await beat(claim.id, claim.epoch, now=now)
+        return outcome.claim or claim
+
+    def hand_out(self, claim: Claim, caller: Caller) -> Claim:
+        """The same claim, for the only caller that knows of it."""
+        if not caller.gone:
+            return claim
+        # With a key it may come back; without one it never can.
+        seconds = self._lapse if claim.idempotency_key is not None else 0.0
+        self._undelivered[claim.id] = (claim.heartbeat_at, self._clock.monotonic() + seconds)
+        self._wake.set()
+        raise ClientGone(f"the client of claim {claim.id} is gone")
+
+    def is_new(self, claim: Claim) -> bool:
+        """Whether its first answer may have reached nobody: reading it is a sign of life then."""
+        if claim.state is not ClaimState.RUNNING or claim.running_at is None or claim.heartbeat_at is None:
+            return False
+        return (claim.heartbeat_at - claim.running_at).total_seconds() < self._lapse
+
+    def doubt(self, claim_id: str) -> None:
+        """Its request failed, but it may run: unless its client comes back, nobody holds it."""
+        if len(self._undelivered) < _MOST_UNDELIVERED:
+            self._undelivered.setdefault(claim_id, (None, self._clock.monotonic() + self._lapse))
 
     def close(self) -> None:
         """This replica stops: clients that wait here go to another one."""
@@ -165,6 +204,7 @@ class WaitingClients:
         self._listen(await self._ledger.claims.waiting())
         if self._gate.may_act():
             await self._end_abandoned()
+        await self._end_undelivered()
 
     def _listen(self, signs: Iterable[WaitingSign]) -> None:
         """A sign carries the clock of the replica that wrote it: only its change counts, and when this one saw it."""
@@ -190,7 +230,22 @@ class WaitingClients:
                     claim, f"no client took its worker: its client has been gone for {now - at:.0f} s"
                 )
 
+    async def _end_undelivered(self) -> None:
+        now = self._clock.monotonic()
+        due = [(id_, last) for id_, (last, due_at) in self._undelivered.items() if due_at <= now]
+        for id_, last in due[:_MOST_LOOKS]:
+            claim = await self._ledger.claims.get(id_)
+            if claim is not None and id_ not in self._attached and _is_unheard(claim, last):
+                await self._release.abandon(claim, "nobody took its worker: its client was gone when it got it")
+            del self._undelivered[id_]
+
     def forget(self) -> None:
         """What was heard so far proves no silence: signs may have been lost since."""
         self._heard.clear()
         self._untaken.clear()
+
+
+def _is_unheard(claim: Claim, last: datetime | None) -> bool:
+    """Whether it runs for a client of which no sign came after that one."""
+    runs = claim.state is ClaimState.RUNNING and claim.rebinds == 0 and not claim.detached
+    return runs and claim.heartbeat_at == (last or claim.running_at)

@@ -141,8 +141,8 @@ class PostgresClaims:
         row = await self._database.fetch_row(_SQL["deliver_next"], pod_uid, now)
         return self._claim(row) if row else None
 
-    async def heartbeat(self, claim_id: str, epoch: int, *, now: datetime) -> Outcome:
-        row = await self._database.fetch_row(_SQL["heartbeat"], claim_id, epoch, now)
+    async def heartbeat(self, claim_id: str, epoch: int, *, now: datetime, last: datetime | None = None) -> Outcome:
+        row = await self._database.fetch_row(_SQL["heartbeat"], claim_id, epoch, now, last)
         if row:
             return Outcome(Verdict.DONE, self._claim(row))
         claim = await self.get(claim_id)

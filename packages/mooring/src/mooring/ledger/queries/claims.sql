@@ -161,6 +161,7 @@ RETURNING {claim}
 -- name: heartbeat
 UPDATE claims SET heartbeat_at = greatest(heartbeat_at + interval '1 microsecond', $3)
 WHERE id = $1 AND epoch = $2 AND state IN ('claimed', 'running')
+    AND ($4::timestamptz IS NULL OR heartbeat_at = $4)
 RETURNING {claim}
 
 -- name: end

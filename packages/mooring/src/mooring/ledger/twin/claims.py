@@ -151,12 +151,14 @@ class MemoryClaims(MemoryClaimReads):
             store, replace(claim, delivered_epoch=claim.epoch, heartbeat_at=_beat(claim.heartbeat_at, now))
         )
 
-    async def heartbeat(self, claim_id: str, epoch: int, *, now: datetime) -> Outcome:
+    async def heartbeat(self, claim_id: str, epoch: int, *, now: datetime, last: datetime | None = None) -> Outcome:
         store = await self._session.turn()
         claim = store.claims.get(claim_id)
         verdict = judge_heartbeat(claim, epoch)
         if claim is None or verdict is not Verdict.DONE:
             return Outcome(verdict, claim)
+        if last is not None and claim.heartbeat_at != last:
+            return Outcome(Verdict.REFUSED, claim)
         return Outcome(Verdict.DONE, self._put(store, replace(claim, heartbeat_at=_beat(claim.heartbeat_at, now))))
 
     async def end(self, claim_id: str, epoch: int, cause: EndCause, *, now: datetime, reason: str) -> Outcome:

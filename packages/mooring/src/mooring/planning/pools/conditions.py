@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 
+from mooring.model.pool import PoolSpec
 from mooring.model.why import Condition, merge_conditions
-from mooring.model.worker import WorkerState
+from mooring.model.worker import ClassifiedWorker, WorkerState
 from mooring.planning.actions import Reason
 from mooring.planning.demand.plan import DemandPlan
 from mooring.planning.pools.groups import WorkerGroups
 from mooring.planning.pools.protection_bound import compute_bound
 from mooring.planning.pools.returned import is_returned, keeps_tenants
 from mooring.planning.pools.snapshot import PoolSnapshot
-from mooring.planning.workers import SILENT
+from mooring.planning.workers import SILENT, STAMPED
 
 
 def compute_conditions(
@@ -99,12 +100,20 @@ def _ready(snapshot: PoolSnapshot, fleet: WorkerGroups, reasons: Sequence[Reason
     if idle >= warm and not (deaf and warm):
         return Condition("Ready", "True", "FloorHeld", f"at least {warm} idle", observed_generation=generation)
     waits = sorted({item.why.message for item in fleet.starting if item.why.code in ("waiting", "unschedulable")})
-    waits = [*([f"{silent} have stopped to poll"] if silent else []), *waits]
+    waits = [*([f"{silent} have stopped to poll"] if silent else []), *_describe_kept(spec, workers), *waits]
     text = [reason.message for reason in reasons] + waits[:3]
     counted = f"{idle} of {warm} idle, {'none of them polls' if deaf else f'{starting} starting'}"
     message = f"{'; '.join(text)} ({counted})" if text else counted
     code = "".join(part.capitalize() for part in reasons[0].code.split("_")) if reasons else "Starting"
     return Condition("Ready", "False", code, message, observed_generation=generation)
+
+
+def _describe_kept(spec: PoolSpec, workers: Sequence[ClassifiedWorker]) -> list[str]:
+    """Workers that carry a stamp for nobody, and that only a person removes if nothing proves them idle."""
+    stamped = sorted((item for item in workers if item.why.code == STAMPED), key=lambda item: item.worker.name)
+    if not stamped or spec.effective_reclaim.policy == "Delete":
+        return []
+    return [f"{len(stamped)} stamped without a live claim, see {stamped[0].why.fix}"]
 
 
 def _schedulable(snapshot: PoolSnapshot, fleet: WorkerGroups) -> Condition:

@@ -49,4 +49,7 @@ def test_every_metric_is_documented():
 
 def test_every_command_is_documented():
     commands = set(vars(get_command(app))["commands"])
-    assert commands == set(re.findall(r"`mooring (\w[\w-]*)", (DOCS / "reference" / "terminal.md").read_text()))
+    text = (DOCS / "reference" / "terminal.md").read_text()
+    assert commands >= set(re.findall(r"`mooring (\w[\w-]*)", text))
+    rows = re.findall(r"^\|(.*?) \| ", text, re.MULTILINE)  # mentioned elsewhere is not described
+    assert commands == {name for row in rows for name in re.findall(r"`mooring (\w[\w-]*)", row)}

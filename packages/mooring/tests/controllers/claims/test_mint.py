@@ -236,7 +236,7 @@ async def test_a_key_that_the_mint_refuses_is_read_again(status):
         (403, BEARER, "Mooring may not read Secret runners/mint of the mint"),
         (500, BEARER, "cannot be read"),
         (200, {"hmac": {"secretName": "mint", "key": "absent"}}, "has no key 'absent'"),
-        (200, {"bearer": {"secretName": "mint", "key": "broken"}}, "is no bearer token"),
+        (200, {"bearer": {"secretName": "mint", "key": "broken"}}, "is not a bearer token"),
     ],
 )
 async def test_without_its_key_a_mint_is_not_called_and_no_error_shows_a_secret(status, which, said):

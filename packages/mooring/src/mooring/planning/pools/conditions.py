@@ -1,5 +1,6 @@
 """The conditions of a pool."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from mooring.model.why import Condition, merge_conditions
@@ -10,6 +11,8 @@ from mooring.planning.pools.protection_bound import compute_bound
 from mooring.planning.pools.returned import is_returned, keeps_tenants
 from mooring.planning.pools.snapshot import PoolSnapshot
 from mooring.planning.workers import SILENT
+
+_OWN_NAME = re.compile(r" pod=\S+")  # in messages of kubelets: it makes equal reasons differ
 
 
 def compute_conditions(
@@ -102,7 +105,9 @@ def _ready(
     deaf = bool(snapshot.silence.doubt)
     if idle >= warm and not (deaf and warm):
         return Condition("Ready", "True", "FloorHeld", f"at least {warm} idle", observed_generation=generation)
-    waits = sorted({item.why.message for item in workers if item.why.code in ("waiting", "unschedulable")})
+    waits = sorted(
+        {_OWN_NAME.sub("", item.why.message) for item in workers if item.why.code in ("waiting", "unschedulable")}
+    )
     waits = [*([f"{silent} have stopped to poll"] if silent else []), *waits]
     text = [reason.message for reason in reasons] + waits[:3]
     counted = f"{idle} of {warm} idle, {'none of them polls' if deaf else f'{starting} starting'}"

@@ -197,6 +197,15 @@ def test_services_and_warmups_speak_for_themselves():
     assert checks[1].fix == "kubectl -n ns describe managedservice c"
 
 
+@pytest.mark.parametrize(("seconds", "status"), [(60, "ok"), (600, "warn")])
+def test_a_warmup_that_stays_stale_is_a_warning_with_its_reason(seconds: int, status: str):
+    since = {"type": "Ready", "status": "False", "lastTransitionTime": seconds_ago(seconds)}
+    stale = {"phase": "Stale", "reason": "10 nodes are needed, 9 are there", "conditions": [since]}
+    (check,) = doctor.judge_phases("warmup", [{"metadata": {"namespace": "ns", "name": "a"}, "status": stale}], NOW)
+    assert check.status == status
+    assert ("10 nodes are needed, 9 are there" in check.message) == (status == "warn")
+
+
 def judged_service(phase, seconds, *, observed=1, generation=1, made=seconds_ago(9_000), **metadata):
     since = {"type": "Serving", "status": "False", "lastTransitionTime": seconds_ago(seconds)}
     item = {

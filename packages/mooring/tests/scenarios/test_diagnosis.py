@@ -263,6 +263,19 @@ async def test_a_pool_whose_workers_crash_is_one_failing_line_with_its_last_word
         assert pool.why.fix.startswith(f"mooring explain pod/{NAMESPACE}/linux-")
 
 
+@pytest.mark.slow
+async def test_a_program_that_is_not_there_is_named_once_by_doctor_and_pool():
+    absent = 'failed to start: exec: "nosuchprogram": executable file not found in $PATH'
+    async with harbour(nodes=2, scripts=lambda _: Script(start_error=absent)) as world:
+        replica = world.start()
+        await world.pool(warm=3, max=4)
+        await world.clock.sleep(17 * 60)
+        check = lines(await replica.mooring.queries.doctor.examine(), "fail")[f"pool/{NAMESPACE}/linux"]
+        assert check.message.count(absent) == 1 and "written nothing" not in check.message
+        (pool,) = [pool for pool in replica.mooring.queries.fleet.pools() if pool.name == "linux"]
+        assert pool.why.message.count("restarting failed container") == 1 and " pod=" not in pool.why.message
+
+
 async def test_a_mint_that_the_outgoing_policy_refuses_is_a_failing_line(world):
     world.mint.refused = {"http://169.254.169.254/": "it is link-local"}
     replica = world.start()

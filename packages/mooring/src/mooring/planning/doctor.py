@@ -21,6 +21,8 @@ LEFTOVER_AFTER = timedelta(seconds=600)  # twice the grace period of the invaria
 STARTED_AFTER = timedelta(seconds=120)  # how long a service may take until it serves
 _MOST_SHOWN = 20
 _KINDS = {"service": "managedservice"}
+_SERVES = {"service": "Serving", "warmup": "Ready"}  # the condition that says since when it does not
+_PASSING = ("", "Starting", "Stale")  # phases that are fine for a while
 _INSTALL = "mooring install | kubectl apply -f -"
 
 
@@ -288,7 +290,7 @@ def judge_budgets(abandoned: Sequence[AbandonedBudget]) -> Check:
 
 
 def judge_phases(noun: str, found: Iterable[Mapping[str, Any]], now: datetime) -> tuple[Check, ...]:
-    """Check services that do not serve and warmups that failed: one result each, with its reason and fix."""
+    """Check services that do not serve, warmups that failed or stay stale: one result each, with reason and fix."""
     checks, well = [], 0
     for item in found:
         check = _judge_phase(noun, item, now)
@@ -315,16 +317,16 @@ def _judge_phase(noun: str, item: Mapping[str, Any], now: datetime) -> Check | N
     if phase in ("Failed", "Unknown"):
         judged = FAIL if phase == "Failed" else UNKNOWN
         return Check(f"{noun}/{key}", judged, f"{key} is {phase}: {reason}", evidence, fix)
-    since = _not_serving_since(item)
-    if phase in ("", "Starting") and since is not None and now - since > STARTED_AFTER:
+    since = _not_serving_since(item, _SERVES[noun])
+    if phase in _PASSING and since is not None and now - since > STARTED_AFTER:
         message = f"{key} is {shown} for {(now - since).total_seconds():.0f} s: {reason}"
         return Check(f"{noun}/{key}", WARN, message, {**evidence, "since": since.isoformat()}, fix)
     return None
 
 
-def _not_serving_since(item: Mapping[str, Any]) -> datetime | None:
-    """When it stopped serving, or when it was created if it was never observed."""
+def _not_serving_since(item: Mapping[str, Any], serves: str) -> datetime | None:
+    """When it stopped serving or being ready, or when it was created if it was never observed."""
     conditions = (item.get("status") or {}).get("conditions") or ()
-    message = next((one.get("lastTransitionTime") for one in conditions if one.get("type") == "Serving"), None)
+    message = next((one.get("lastTransitionTime") for one in conditions if one.get("type") == serves), None)
     since = message or item["metadata"].get("creationTimestamp")
     return datetime.fromisoformat(since) if since else None

@@ -81,7 +81,9 @@ def judge_sick_pool(sick: SickPool, explanation: Explanation | None, unread: str
     cause = explanation.summary if explanation is not None else worst.waiting_message or worst.waiting or "it crashes"
     failure = explanation.failure if explanation is not None else None
     last = failure.logs[-1] if failure is not None and failure.logs else ""
-    words = f"; its last line: {last}" if last else f"; its log cannot be read: {unread}" if unread else ""
+    words = f"; its last line: {last}" if last and last not in cause else ""
+    if unread and not last:
+        words = f"; its log cannot be read: {unread}"
     return Check(
         f"pool/{pool.key}",
         CheckStatus.FAIL if sick.starved else CheckStatus.WARN,

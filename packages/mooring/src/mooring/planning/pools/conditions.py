@@ -1,5 +1,6 @@
 """The conditions of a pool."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from mooring.model.pool import PoolSpec
@@ -12,6 +13,8 @@ from mooring.planning.pools.protection_bound import compute_bound
 from mooring.planning.pools.returned import is_returned, keeps_tenants
 from mooring.planning.pools.snapshot import PoolSnapshot
 from mooring.planning.workers import SILENT, STAMPED
+
+_OWN_NAME = re.compile(r" pod=\S+")  # in messages of kubelets: it makes equal reasons differ
 
 
 def compute_conditions(
@@ -99,7 +102,8 @@ def _ready(snapshot: PoolSnapshot, fleet: WorkerGroups, reasons: Sequence[Reason
     deaf = bool(snapshot.silence.doubt)
     if idle >= warm and not (deaf and warm):
         return Condition("Ready", "True", "FloorHeld", f"at least {warm} idle", observed_generation=generation)
-    waits = sorted({item.why.message for item in fleet.starting if item.why.code in ("waiting", "unschedulable")})
+    said = (item.why for item in fleet.starting if item.why.code in ("waiting", "unschedulable"))
+    waits = sorted({_OWN_NAME.sub("", why.message) for why in said})
     waits = [*([f"{silent} have stopped to poll"] if silent else []), *_describe_kept(spec, workers), *waits]
     text = [reason.message for reason in reasons] + waits[:3]
     counted = f"{idle} of {warm} idle, {'none of them polls' if deaf else f'{starting} starting'}"

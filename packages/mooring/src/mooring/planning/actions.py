@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Protocol
 
+import msgspec
+
 from mooring.model.audit import Subject
 from mooring.model.proof import Proofs
 from mooring.model.worker import Worker
@@ -22,9 +24,11 @@ class CreateWorker:
     spec_hash: str
 
 
-@dataclass(frozen=True, slots=True)
-class RetireWorker:
-    """Delete one worker pod, after it passed the rails. The action carries both proofs, the age and the evidence."""
+class RetireWorker(msgspec.Struct, frozen=True, gc=False):
+    """Delete one worker pod, after it passed the rails. The action carries both proofs, the age and the evidence.
+
+    Without cycles: the garbage collector need not walk the thousands that a plan for a large pool may have.
+    """
 
     worker: Worker
     invariant: str

@@ -16,6 +16,7 @@ from mooring.planning.health import prove_lost
 UNHEALTHY = "unhealthy"
 SILENT = "silent"
 STAMPED = "stamped"
+READY = "ready and waiting for a claim"  # one text for the thousands of workers that are
 
 
 Judgement = tuple[WorkerState, Why]
@@ -175,7 +176,7 @@ def _coming(worker: Worker, node: Node | None, health: WorkerHealth | None) -> J
         doubt = f"; {health.summary}, which proves nothing: {health.suspended}" if health and doubted else ""
         last = f"; its last session was one of {worker.tenant}" if worker.tenant else ""
         since = worker.tenant_since or _settled(worker)
-        return WorkerState.IDLE, Why("ready", f"ready and waiting for a claim{last}{doubt}", since)
+        return WorkerState.IDLE, Why("ready", f"{READY}{last}{doubt}" if last or doubt else READY, since)
     if worker.unschedulable:
         since = worker.unschedulable_since or worker.created_at
         return WorkerState.STARTING, Why("unschedulable", worker.unschedulable, since)

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring.controllers.pools.roster import Roster
+from mooring.model.health import WorkerHealth
 from mooring.model.worker import Worker, WorkerState
 from packages.mooring.tests.planning.fleets import NOW, node, stamped, worker
 
@@ -37,6 +38,31 @@ def test_what_did_not_change_is_not_classified_again():
     assert again[0] is first[0]
     assert again[1] is not first[1]
     assert len(again) == 3
+
+
+def test_a_worker_that_leaves_does_not_make_the_others_be_classified_again():
+    roster = Roster()
+    first, second, third = worker(1), worker(2), worker(3)
+    before = roster.classify((first, second, third), NODES, {}, {})
+    again = roster.classify((first, third, worker(4)), NODES, {}, {})
+    assert again[0] is before[0]
+    assert again[1] is before[2]
+    assert [item.worker.name for item in again] == ["linux-1", "linux-3", "linux-4"]
+
+
+def test_workers_in_another_order_get_the_same_answers():
+    roster = Roster()
+    workers = tuple(worker(slot) for slot in range(4))
+    for fleet in (workers, workers[::-1], workers[1:], (*workers[2:], *workers[:2])):
+        held = {"uid-2": 1}
+        assert roster.classify(fleet, NODES, held, {}) == Roster().classify(fleet, NODES, held, {})
+
+
+def test_a_change_of_failed_checks_is_seen():
+    roster, fleet = Roster(), (worker(1), worker(2))
+    failed = {"uid-1": WorkerHealth(failures=3, limit=3)}
+    states = [roster.classify(fleet, NODES, {}, unhealthy)[0].state for unhealthy in ({}, failed, {})]
+    assert states == [WorkerState.IDLE, WorkerState.LOST, WorkerState.IDLE]
 
 
 def test_a_worker_that_left_is_forgotten():

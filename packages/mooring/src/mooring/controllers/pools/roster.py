@@ -12,7 +12,7 @@ class Roster:
     """Caches the results of a pure function. It changes the cost of a classification, never its result."""
 
     def __init__(self) -> None:
-        self._known: dict[str, ClassifiedWorker] = {}
+        self._known: tuple[ClassifiedWorker, ...] = ()
         self._nodes: Mapping[str, Node] = {}
         self._unhealthy: Mapping[str, WorkerHealth] = {}
 
@@ -28,11 +28,15 @@ class Roster:
         What is the same for many workers is compared once: a large fleet does not fit into the processor's cache, so
         each look at every worker costs more than the comparison.
         """
-        known, present = self._known, {}
         on_changed, with_changed = _changed(self._nodes, nodes), _changed(self._unhealthy, unhealthy)
+        known = iter(self._known)
+        item = next(known, None)
+        classified: list[ClassifiedWorker] = []
         for worker in workers:
             uid, node = worker.uid, worker.node
-            live, item = held.get(uid, 0), known.get(uid)
+            while item is not None and item.worker is not worker and item.worker.uid != uid:
+                item = next(known, None)  # that one has left: workers keep their order, and new ones come last
+            live = held.get(uid, 0)
             if (
                 item is None
                 or item.worker is not worker
@@ -40,10 +44,12 @@ class Roster:
                 or node in on_changed
                 or uid in with_changed
             ):
-                item = classify_held(worker, nodes.get(node), live, unhealthy.get(uid))
-            present[uid] = item
-        self._known, self._nodes, self._unhealthy = present, dict(nodes), dict(unhealthy)
-        return tuple(present.values())
+                classified.append(classify_held(worker, nodes.get(node), live, unhealthy.get(uid)))
+            else:
+                classified.append(item)
+            item = next(known, None)
+        self._known, self._nodes, self._unhealthy = tuple(classified), dict(nodes), dict(unhealthy)
+        return self._known
 
 
 def _changed(before: Mapping[str, object], now: Mapping[str, object]) -> set[str]:

@@ -1,7 +1,8 @@
 """The workers of a pool, grouped by what matters for its floor."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from mooring.model.worker import ClassifiedWorker, Worker, WorkerState
 from mooring.planning.pools.returned import is_returned, keeps_tenants
@@ -35,26 +36,22 @@ class WorkerGroups:
 
 
 def group_workers(snapshot: PoolSnapshot) -> WorkerGroups:
-    """Group the workers of the pool in one pass, which does not read the record of one that is busy or claimed.
+    """Group the workers of the pool. Most are busy or idle; little is read of these.
 
     A large fleet does not fit into the processor's cache: each look at every worker is paid for.
     """
-    current: list[ClassifiedWorker] = []
-    outdated: list[ClassifiedWorker] = []
     leaving: list[ClassifiedWorker] = []
     finished: list[ClassifiedWorker] = []
     unhealthy: list[ClassifiedWorker] = []
-    silent: list[ClassifiedWorker] = []
     stuck: list[ClassifiedWorker] = []
-    returned: list[ClassifiedWorker] = []
     starting: list[ClassifiedWorker] = []
     coming = terminating = 0
     classified = _with_silence(snapshot)
-    spec, deleting = snapshot.pool.spec, snapshot.in_flight.deleting
-    keeps, wanted = keeps_tenants(spec), snapshot.spec_hash
+    idle = _group_idle(snapshot, classified)
+    deleting = snapshot.in_flight.deleting
     for item in classified:
         state = item.state
-        if state is WorkerState.BUSY or state is WorkerState.CLAIMED:
+        if state is WorkerState.BUSY or state is WorkerState.IDLE or state is WorkerState.CLAIMED:
             continue
         if state is WorkerState.STARTING:
             starting.append(item)
@@ -68,12 +65,6 @@ def group_workers(snapshot: PoolSnapshot) -> WorkerGroups:
         if worker.finished:
             if unheld:
                 finished.append(item)
-        elif item.why.code == SILENT:
-            silent.append(item)
-        elif keeps and is_returned(spec, item):
-            returned.append(item)
-        elif state is WorkerState.IDLE:
-            (current if worker.spec_hash == wanted else outdated).append(item)
         elif item.why.code == UNHEALTHY and unheld:
             unhealthy.append(item)
         elif state is WorkerState.DRAINING and unheld:
@@ -82,23 +73,49 @@ def group_workers(snapshot: PoolSnapshot) -> WorkerGroups:
             stuck.append(item)
         elif state is WorkerState.STARTING and item.why.code != "node_not_ready":
             coming += 1
-    unseen = snapshot.in_flight.creating - {worker.name for worker in snapshot.workers}
+    unseen = snapshot.in_flight.creating
+    if unseen:  # mostly there are none: then no name is read
+        unseen = unseen.difference(worker.name for worker in snapshot.workers)
     return WorkerGroups(
         classified,
-        tuple(current),
-        tuple(outdated),
+        tuple(idle.current),
+        tuple(idle.outdated),
         tuple(leaving),
         tuple(finished),
         tuple(unhealthy),
-        tuple(silent),
+        tuple(idle.silent),
         tuple(stuck),
-        tuple(returned),
+        tuple(idle.returned),
         tuple(starting),
         _count(classified),
         terminating,
         coming + len(unseen),
         len(classified) + len(unseen),
     )
+
+
+class _Idle(NamedTuple):
+    current: list[ClassifiedWorker]
+    outdated: list[ClassifiedWorker]
+    silent: list[ClassifiedWorker]
+    returned: list[ClassifiedWorker]
+
+
+def _group_idle(snapshot: PoolSnapshot, classified: Sequence[ClassifiedWorker]) -> _Idle:
+    """An idle worker is not terminating, finished or stamped: it would have another state."""
+    groups = _Idle([], [], [], [])
+    spec, deleting, wanted = snapshot.pool.spec, snapshot.in_flight.deleting, snapshot.spec_hash
+    any_silent, keeps = bool(snapshot.silence.seconds), keeps_tenants(spec)
+    for item in classified:
+        if item.state is not WorkerState.IDLE or (deleting and item.worker.uid in deleting):
+            continue
+        if any_silent and item.why.code == SILENT:
+            groups.silent.append(item)
+        elif keeps and is_returned(spec, item):
+            groups.returned.append(item)
+        else:
+            (groups.current if item.worker.spec_hash == wanted else groups.outdated).append(item)
+    return groups
 
 
 def _with_silence(snapshot: PoolSnapshot) -> tuple[ClassifiedWorker, ...]:

@@ -12,7 +12,7 @@ import msgspec
 
 from mooring.model.moments import later
 from mooring.model.pool import PoolStatus
-from mooring.model.proof import Proof, by_cluster, by_ledger, by_worker
+from mooring.model.proof import Proof, Proofs, by_cluster, by_ledger, by_worker
 from mooring.model.worker import ClassifiedWorker, WorkerState
 from mooring.planning.actions import WARM_FLOOR, CreateWorker, Reason, RetireWorker, earliest
 from mooring.planning.demand.headroom import NO_HEADROOM, HeadroomPlan, HeadroomSnapshot, plan_headroom
@@ -24,6 +24,7 @@ from mooring.planning.pools.silence import plan_silent, tell_silence
 from mooring.planning.pools.snapshot import PoolSnapshot
 
 ROLL_FRACTION = 0.1  # the share of `warm` that a template change replaces at a time
+_UNCLAIMED = by_ledger("no live claim on it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,19 +158,22 @@ def _free_names(snapshot: PoolSnapshot, count: int) -> list[str]:
 
 def _plan_retires(snapshot: PoolSnapshot, fleet: WorkerGroups) -> tuple[RetireWorker, ...]:
     retires = [
-        _retire(snapshot, item, item.why.message, 0.0, by_cluster(f"phase is {item.worker.phase}"))
+        _retire(snapshot, item, item.why.message, 0.0, _proofs(by_cluster(f"phase is {item.worker.phase}")))
         for item in fleet.finished
     ]
-    retires += [_retire(snapshot, item, item.why.message, 0.0, by_worker(item.why.message)) for item in fleet.unhealthy]
+    retires += [
+        _retire(snapshot, item, item.why.message, 0.0, _proofs(by_worker(item.why.message))) for item in fleet.unhealthy
+    ]
     for item in fleet.stuck:
         because = describe_stuck(snapshot, item.worker)
-        retires.append(_retire(snapshot, item, because, 0.0, by_cluster(because)))
+        retires.append(_retire(snapshot, item, because, 0.0, _proofs(by_cluster(because))))
     target = _target(snapshot)
     full = fleet.occupied >= snapshot.pool.spec.max
     floor_holds = fleet.idle >= target
     if floor_holds or full:
         retires += [
-            _retire(snapshot, item, item.why.message, 0.0, by_cluster(item.why.message)) for item in fleet.leaving
+            _retire(snapshot, item, item.why.message, 0.0, _proofs(by_cluster(item.why.message)))
+            for item in fleet.leaving
         ]
     retires += _plan_roll(snapshot, fleet, target, full)
     retires += _plan_surplus(snapshot, fleet, target)
@@ -196,7 +200,7 @@ def _plan_roll(snapshot: PoolSnapshot, fleet: WorkerGroups, target: int, full: b
     reason = "its template is older than the pool's"
     oldest = sorted(fleet.outdated, key=_idle_since)[: max(allowed, 0)]
     return [
-        _retire(snapshot, item, reason, 0.0, by_cluster(f"spec hash {item.worker.spec_hash} is not current"))
+        _retire(snapshot, item, reason, 0.0, _proofs(by_cluster(f"spec hash {item.worker.spec_hash} is not current")))
         for item in oldest
     ]
 
@@ -207,16 +211,20 @@ def _plan_surplus(snapshot: PoolSnapshot, fleet: WorkerGroups, target: int) -> l
         return []
     idle_seconds = _idle_seconds(snapshot)
     due = later(snapshot.now, -idle_seconds)
-    ripe = sorted((item for item in fleet.current if _idle_since(item) <= due), key=_idle_since)
+    ripe = sorted([item for item in fleet.current if _idle_since(item) <= due], key=_idle_since)
     floor = float(idle_seconds)
     reason = f"{fleet.idle} idle, {target} wanted, idle for longer than {idle_seconds} s"
-    proof = by_cluster("the floor is held without it")
-    return [_retire(snapshot, item, reason, floor, proof) for item in ripe[:spare]]
+    proofs = _proofs(by_cluster("the floor is held without it"))  # the same for all, however many there are
+    return [_retire(snapshot, item, reason, floor, proofs) for item in ripe[:spare]]
 
 
-def _retire(snapshot: PoolSnapshot, item: ClassifiedWorker, reason: str, floor: float, proof: Proof) -> RetireWorker:
+def _proofs(proof: Proof) -> Proofs:
+    return _UNCLAIMED, proof
+
+
+def _retire(snapshot: PoolSnapshot, item: ClassifiedWorker, reason: str, floor: float, proofs: Proofs) -> RetireWorker:
     age = (snapshot.now - _idle_since(item)).total_seconds()
-    return RetireWorker(item.worker, WARM_FLOOR, reason, (by_ledger("no live claim on it"), proof), age, floor)
+    return RetireWorker(item.worker, WARM_FLOOR, reason, proofs, age, floor)
 
 
 def _idle_since(item: ClassifiedWorker) -> datetime:

@@ -5,7 +5,7 @@ pytest_plugins = (
     "packages.testing.distribution",
     "packages.testing.endings",
     "packages.testing.garbage",
-    "packages.testing.interrupts",
+    "packages.testing.interruption",
     "packages.testing.processor",
     "packages.mooring.tests.rights_report",
 )

@@ -41,7 +41,7 @@ def test_in_a_cluster_of_other_machines_no_loopback_address_is_a_pod():
 
 
 def test_the_address_of_somebody_else_is_not_asked():
-    assert "no address of this service" in refuse_foreign("10.0.3.8", {"10.0.3.7"}, loopback=True)
+    assert "not an address of this service" in refuse_foreign("10.0.3.8", {"10.0.3.7"}, loopback=True)
 
 
 @pytest.mark.parametrize(

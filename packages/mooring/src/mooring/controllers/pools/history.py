@@ -91,6 +91,9 @@ class HistoryRecorder:
             self._summarised = begin = begin + step
 
 
+_MOST_COUNTED = 2**31 - 1
+
+
 def count_seconds(gauges: Iterable[Gauges]) -> None:
     """Add the last step to the metric, by pool and state; who held the workers is in the ledger."""
     for one in gauges:
@@ -106,19 +109,24 @@ def compute_gauges(pools: Iterable[Pool], starts: Mapping[str, dict[int, int]]) 
             namespace=pool.namespace,
             pool=pool.name,
             workers={
-                "idle": pool.status.idle,
-                "busy": pool.status.busy,
-                "starting": pool.status.starting,
-                "draining": pool.status.draining,
-                "lost": pool.status.lost,
+                "idle": _count(pool.status.idle),
+                "busy": _count(pool.status.busy),
+                "starting": _count(pool.status.starting),
+                "draining": _count(pool.status.draining),
+                "lost": _count(pool.status.lost),
             },
-            queued=pool.status.queued,
+            queued=_count(pool.status.queued),
             warm=pool.floor,
             max=pool.spec.max,
             starts=starts.get(pool.key, {}),
         )
         for pool in chosen
     ]
+
+
+def _count(found: int) -> int:
+    """A status may hold any number: a negative one would end the pass of all pools, and PostgreSQL stores 32 bits."""
+    return min(max(found, 0), _MOST_COUNTED)
 
 
 def summarise_pools(samples: Iterable[Sample]) -> list[Sample]:

@@ -127,7 +127,7 @@ def test_nothing_is_wider_than_the_window_and_no_word_is_broken(browser: Browser
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_title_of_a_log_is_not_covered_at_any_place_of_the_window(browser: Browser, up: Up, width: int):
-    worker = up.kubectl("-n", "runners", "get", "pods", "-o", "name").stdout.split()[0].removeprefix("pod/")
+    worker = up.kubectl("-n", "runners", "get", "pods", "-o", "name").out.split()[0].removeprefix("pod/")
     with open_page(browser, up.url) as page:
         page.goto(f"{up.url}/workers/runners/{worker}")
         expect(page.locator("#log .controls")).to_be_attached()

@@ -28,11 +28,12 @@ class _Meter:
         return (yield)
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self) -> Any:
-        report = yield
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
         before, self._read = self._read, _spent_seconds()
-        report.processor_seconds = self._read - before
-        report.user_properties.append((f"processor_seconds_{report.when}", f"{report.processor_seconds:.3f}"))
+        spent = self._read - before
+        item.user_properties.append((f"processor_seconds_{call.when}", f"{spent:.3f}"))  # the last report has them all
+        report = yield
+        report.processor_seconds = spent
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

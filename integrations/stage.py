@@ -2,7 +2,8 @@
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator
+import signal
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,12 @@ from mooring.model.names import API_VERSION, POOL
 
 LOOK_SECONDS = 0.2
 FIELD_MANAGER = "mooring-demo"
+
+
+def run_demo(work: Coroutine[Any, Any, int]) -> int:
+    """As `asyncio.run`; SIGTERM ends the demo as Ctrl-C does, so that nothing it started is left."""
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    return asyncio.run(work)
 
 
 class Stage:

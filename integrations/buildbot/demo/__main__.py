@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from integrations.buildbot.demo.master import Master
-from integrations.stage import Stage, polling_pool
+from integrations.stage import Stage, polling_pool, run_demo
 
 POOL = "ci/builders"
 BUILDERS = ("unit", "lint", "package")
@@ -102,7 +102,7 @@ def main() -> int:
     parser.add_argument("--builds", type=int, default=6)
     parser.add_argument("--drain", action="store_true", help="drain the node under a running build first")
     options = parser.parse_args()
-    return asyncio.run(play(options.state, options.builds, options.drain))
+    return run_demo(play(options.state, options.builds, options.drain))
 
 
 if __name__ == "__main__":

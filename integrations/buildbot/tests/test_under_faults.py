@@ -3,12 +3,13 @@
 import asyncio
 import contextlib
 import os
+from collections import Counter
 from itertools import cycle
 from pathlib import Path
 
 import pytest
 
-from integrations.buildbot.demo.__main__ import POOL, WORKERS, find_fault, pool_spec, run_builds
+from integrations.buildbot.demo.__main__ import POOL, WORKERS, Outcome, find_fault, pool_spec, run_builds
 from integrations.buildbot.demo.master import Master
 from integrations.buildbot.tests.fleet import Fleet, running_fleet
 from integrations.stage import Stage
@@ -29,6 +30,28 @@ async def disturb(fleet: Fleet, stage: Stage, drained: list[str]) -> None:
         await asyncio.sleep(CALM_SECONDS)
 
 
+async def build_under_faults(fleet: Fleet, stage: Stage, master: Master, drained: list[str]) -> list[Outcome]:
+    disturbing = asyncio.create_task(disturb(fleet, stage, drained))
+    try:
+        return await run_builds(master, [f"build-{number}" for number in range(BUILDS)], 1.0)
+    finally:
+        disturbing.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await disturbing
+        runs = Counter(master.runs(f"build-{number}") for number in range(BUILDS))
+        print(f"builds by how often they began: {dict(runs)}; {len(drained)} drains, {fleet.kills} kills")
+
+
+async def restore(fleet: Fleet, stage: Stage) -> None:
+    """A disturbance may have been cut off half way."""
+    for node in fleet.nodes:
+        await stage.uncordon(node)
+    for replica in fleet.replicas:
+        await replica.kill()
+        await replica.start()
+        await replica.until_ready()
+
+
 async def play(folder: Path) -> None:
     drained: list[str] = []
     async with running_fleet(folder) as fleet:
@@ -36,23 +59,12 @@ async def play(folder: Path) -> None:
         try:
             await stage.make(pool_spec())
             await master.start()
-            disturbing = asyncio.create_task(disturb(fleet, stage, drained))
-            try:
-                outcomes = await run_builds(master, [f"build-{number}" for number in range(BUILDS)], 1.0)
-            finally:
-                disturbing.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await disturbing
-                for node in fleet.nodes:
-                    await stage.uncordon(node)
-                for replica in fleet.replicas:
-                    await replica.kill()
-                    await replica.start()
-                    await replica.until_ready()
-        finally:
+            outcomes = await build_under_faults(fleet, stage, master, drained)
+            await restore(fleet, stage)
             master.stop()
+        finally:
+            master.kill()  # of a run that failed or was interrupted: nobody waits for its builds
         left = await stage.remove()
-        print(f"{len(outcomes)} builds, {len(drained)} drains, {fleet.kills} kills, left {left}")
         assert find_fault(outcomes, left) == ""
         assert drained and fleet.kills, "nothing was disturbed"
         assert len(outcomes) == BUILDS

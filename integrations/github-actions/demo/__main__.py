@@ -19,7 +19,7 @@ from typing import Any
 import aiohttp
 from aiohttp import web
 
-from integrations.stage import Stage, polling_pool
+from integrations.stage import Stage, polling_pool, run_demo
 
 from .fake_github import APP, INSTALLATION, SECRET, FakeGitHub, FakeJob, post_to  # type: ignore[import-not-found]
 
@@ -202,7 +202,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=6)
     parser.add_argument("--drain", action="store_true", help="drain the node under a running job first")
     options = parser.parse_args()
-    return asyncio.run(play(options.state, options.jobs, options.drain))
+    return run_demo(play(options.state, options.jobs, options.drain))
 
 
 if __name__ == "__main__":

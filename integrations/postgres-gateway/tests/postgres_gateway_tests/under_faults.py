@@ -5,6 +5,7 @@ python -m postgres_gateway_tests.under_faults 10000
 
 import asyncio
 import itertools
+import signal
 import sys
 import tempfile
 from collections import Counter
@@ -35,6 +36,17 @@ class Record:
     def runs_of(self, kind: str) -> Counter[int]:
         """How many statements ran how often."""
         return Counter(count for number, count in self.runs.items() if KINDS[number % 4] == kind)
+
+    def find_fault(self, queries: int) -> str:
+        """What is wrong with a run of so many queries; empty if nothing."""
+        if self.wrong:
+            return self.wrong[0]
+        if (done := sum(self.done.values())) != queries:
+            return f"{done} of {queries} queries were done"
+        if twice := [number for number, count in self.runs.items() if KINDS[number % 4] == "write" and count != 1]:
+            return f"write {twice[0]} ran {self.runs[twice[0]]} times"
+        lost = [number for number, count in self.runs.items() if count == 0]
+        return f"statement {lost[0]} did not run" if lost else ""
 
     def describe(self) -> str:
         return (
@@ -98,20 +110,31 @@ async def ask(stage: FaultyStage, connection: asyncpg.Connection, number: int, r
     return True
 
 
-async def run(folder: Path, queries: int) -> Record:
-    """So many queries under faults."""
-    record = Record()
+async def run(folder: Path, queries: int, record: Record) -> None:
+    """So many queries under faults. The record is complete as far as the run came, also when it is interrupted."""
     numbers = itertools.chain(range(queries), itertools.repeat(None))
     async with faulty_stage(folder, workers=3) as stage:
-        disturbing = asyncio.create_task(stage.disturb(1.0))
-        await asyncio.gather(*(play(stage, numbers, record) for _ in range(CLIENTS)))
-        assert not disturbing.done(), disturbing.exception()
-        disturbing.cancel()
         record.faults = stage.counts
-        record.runs = {number: stage.runs_of(number) for number in range(queries) if KINDS[number % 4] != "read"}
-    return record
+        disturbing = asyncio.create_task(stage.disturb(1.0))
+        try:
+            await asyncio.gather(*(play(stage, numbers, record) for _ in range(CLIENTS)))
+            assert not disturbing.done(), disturbing.exception()
+        finally:
+            disturbing.cancel()
+            record.runs = {number: stage.runs_of(number) for number in range(queries) if KINDS[number % 4] != "read"}
+
+
+def main(queries: int) -> int:
+    """Print what the clients saw; 0 if no query was lost, and none ran twice unless it is marked as safe."""
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))  # so that nothing is left running
+    record = Record()
+    try:
+        with tempfile.TemporaryDirectory() as made:
+            asyncio.run(run(Path(made), queries, record))
+    finally:
+        print(record.describe(), flush=True)
+    return 1 if record.find_fault(queries) else 0
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as made:
-        print(asyncio.run(run(Path(made), int(sys.argv[1]))).describe(), flush=True)
+    sys.exit(main(int(sys.argv[1])))

@@ -313,6 +313,8 @@ class ClaimDesk:
     def _pool(self, pool_key: str) -> Pool:
         pool = self._fleet.pool(pool_key)
         if pool is None or pool.terminating:
+            if not self._fleet.synced:  # of a replica that has just started: "no" would be final for the caller
+                raise Unavailable("pools are not known yet: the caches are not synced", fix="ask again in a moment")
             raise UnknownPool(f"there is no pool {pool_key!r}", fix=suggest(pool_key, self._fleet.pools, "pools"))
         if pool.problems:
             raise PoolInvalid(f"the spec of {pool_key} is wrong: {pool.problems[0]}", fix="correct the pool")

@@ -51,6 +51,7 @@ mooring release {claim} --reason 'not needed'
 mooring resume account-has-pod
 mooring retire {namespace}/{worker} --reason 'looks odd'
 mooring run {key} -- true
+mooring runbook no_idle_worker
 mooring services
 mooring services {service} --watch
 mooring submissions

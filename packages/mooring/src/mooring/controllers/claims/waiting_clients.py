@@ -236,7 +236,9 @@ class WaitingClients:
         for id_, last in due[:_MOST_LOOKS]:
             claim = await self._ledger.claims.get(id_)
             if claim is not None and id_ not in self._attached and _is_unheard(claim, last):
-                await self._release.abandon(claim, "nobody took its worker: its client was gone when it got it")
+                await self._release.abandon(
+                    claim, "no client took its worker: its client was gone when the worker came"
+                )
             del self._undelivered[id_]
 
     def forget(self) -> None:

@@ -119,7 +119,7 @@ def _given_back(worker: Worker, stamp: Stamp, snapshot: ClaimsSnapshot) -> str:
         return f"it released the worker{under}, and only a holder gives it work"
     wordless = snapshot.wordless_seconds.get(worker.uid, 0.0)
     if never_given(row, stamp.epoch) and wordless >= snapshot.timeouts.reap_grace:
-        return f"nobody was given the worker under this epoch, and no word for {wordless:.0f} s"
+        return f"no client was given the worker under this epoch, and no word for {wordless:.0f} s"
     return ""
 
 

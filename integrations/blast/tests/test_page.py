@@ -64,6 +64,11 @@ class Visitor:
             assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
             return answer.status, await answer.text()
 
+    async def get_as(self, host: str) -> int:
+        """The status of the page, asked under another name of its address."""
+        async with self.session.get(self.url, headers={"Host": host}) as answer:
+            return answer.status
+
     async def submit(self, search: str = "s1", query: str = QUERY, **more: str) -> tuple[int, str]:
         headers = {"Origin": more.pop("origin")} if "origin" in more else {}
         form = {"search": search, "query": query, **more}
@@ -202,3 +207,9 @@ async def test_a_side_that_does_not_answer_is_said_and_a_failure_has_its_evidenc
         status, text = await visitor.get("/")
         assert (status, "no answer from the store" in text) == (200, True)
         assert (await visitor.get("/healthz"))[0] == 200
+
+
+async def test_on_loopback_the_name_of_another_site_is_refused(shore: Shore) -> None:
+    async with visiting(shore.store, ScriptedMooring()) as visitor:
+        assert [await visitor.get_as(host) for host in ("evil.example", "evil.example:80")] == [403, 403]
+        assert [await visitor.get_as(host) for host in ("localhost", "127.0.0.1:1")] == [200, 200]

@@ -10,6 +10,7 @@ from aiohttp import web
 from hawser.clock import Entropy
 from mooring.client import RemoteError
 from mooring.model.errors import InvalidInput, MooringError
+from mooring.model.hosts import is_loopback
 from mooring_blast.searches.desk import Desk, Look, State
 from mooring_blast.searches.hits import COLUMNS
 from mooring_blast.searches.plan import DEFAULT_EVALUE, DEFAULT_TARGETS, Options
@@ -162,6 +163,8 @@ def build_page(desk: Desk, entropy: Entropy) -> web.Application:
 
 async def _guarded(pages: Pages, request: web.Request, handler: Handler) -> web.StreamResponse:
     """Every error is a page; only pages of this site may send forms."""
+    if _has_foreign_name(request):
+        return pages.failure(403, f"{request.host} is not a name of this page. Use its address.")
     if request.method == "POST" and not _same_site(request):
         return pages.failure(403, "This form was sent by another site.")
     try:
@@ -178,6 +181,12 @@ async def _guarded(pages: Pages, request: web.Request, handler: Handler) -> web.
         return pages.failure(error.status if error.status in (403, 409, 429) else 503, str(error))
     except MooringError as error:
         return pages.failure(503, str(error))
+
+
+def _has_foreign_name(request: web.Request) -> bool:
+    """On loopback only names of this machine are served: any site may let its own name lead here (DNS rebinding)."""
+    address: str = request.get_extra_info("sockname")[0]
+    return is_loopback(address) and not is_loopback(request.url.host or "")
 
 
 def _same_site(request: web.Request) -> bool:

@@ -295,7 +295,8 @@ class ClaimDesk:
         if outcome.claim is None:
             raise unknown_claim(claim_id)
         if outcome.verdict is Verdict.ENDED:
-            return outcome.claim  # it ended otherwise: nothing is left to give back
+            await self._release.give_back(outcome.claim)
+            return outcome.claim
         return outcome.require()
 
     async def revoke(self, claim_id: str, *, actor: str, reason: str) -> Claim:

@@ -13,10 +13,10 @@ from mooring.engine.audit import DONE, Result
 from mooring.engine.context import Context
 from mooring.model import names
 from mooring.model.audit import AuditOutcome, Subject
-from mooring.model.claim import Claim, EndCause, Outcome
+from mooring.model.claim import Claim, ClaimState, EndCause, Outcome
 from mooring.model.evidence import clean_line
 from mooring.model.seal import parse_epoch
-from mooring.planning.invariants.claims import never_ran
+from mooring.planning.invariants.claims import never_given, never_ran
 
 log = structlog.get_logger()
 
@@ -39,9 +39,12 @@ class ClaimRelease:
         """End the row, fenced on the epoch; then return or delete the worker, which a crash may have left undone."""
         outcome = await self._ledger.claims.end(claim_id, epoch, cause, now=self._clock.now(), reason=reason)
         if outcome.applied and outcome.claim is not None:
-            ended = outcome.claim
-            await self._let_go(ended, keep=self._is_reused(ended), ran=not never_ran(ended, ended.epoch))
+            await self.give_back(outcome.claim)
         return outcome
+
+    async def give_back(self, ended: Claim) -> None:
+        """Its holder says that its work is over, also one whose claim has expired: return or delete the worker."""
+        await self._let_go(ended, keep=self._is_reused(ended), ran=not never_ran(ended, ended.epoch))
 
     async def revoke(self, claim: Claim, actor: str, reason: str) -> None:
         """An operator takes it away: written down before it is done. Its holder gets the reason and the operator."""
@@ -182,10 +185,20 @@ class ClaimRelease:
             return
         if stamped != epoch:
             pod = await self._client.get(PODS, pod.metadata.name, claim.namespace)
+        if stamped != claim.epoch and not await self._is_given_back(pod, stamped):
+            return
         if keep:
             await self._stamps.unstamp(claim.namespace, pod.metadata.name, pod.metadata.uid, stamped, tenant)
         elif not pod.terminating and (self._ready.armed or self._is_alone(claim)):
             await self._delete(claim, pod)
+
+    async def _is_given_back(self, pod: Pod, stamped: int) -> bool:
+        """Whether the session that the stamp names is over by its holder's word, or never began.
+
+        The work of one that expired may go on. That concerns the invariants, not who ends another claim.
+        """
+        row = await self._ledger.claims.get(pod.metadata.annotations.get(names.CLAIM, ""))
+        return row is not None and (row.state is ClaimState.RELEASED or never_given(row, stamped))
 
     async def _delete(self, claim: Claim, pod: Pod) -> None:
         """`reuse: Never`: the session is over, and so is its worker. Audited before, with both preconditions."""

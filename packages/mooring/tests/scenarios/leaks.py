@@ -7,8 +7,8 @@ from mooring.model.claim import EndCause, NewClaim, WorkerSlot
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour
 
 
-async def leak(world: Harbour, count: int) -> None:
-    """Stamps that no live claim stands behind."""
+async def leak(world: Harbour, count: int, *, ran: bool = False) -> None:
+    """Stamps that no live claim stands behind; with `ran`, of claims that were running when they ended."""
     ledger = world.ledger
     unstamped = [pod for pod in await world.pods() if names.OWNER not in pod.metadata.labels]
     for pod in unstamped[:count]:
@@ -19,7 +19,10 @@ async def leak(world: Harbour, count: int) -> None:
         annotations = {names.CLAIM: claim.id, names.EPOCH: str(claim.epoch), names.STAMPED_AT: format_time(now)}
         patch = {"metadata": {"labels": {names.OWNER: "ghost", names.BUSY: "true"}, "annotations": annotations}}
         await world.client.merge_patch(PODS, meta.name, patch, NAMESPACE)
-        await ledger.claims.end(claim.id, claim.epoch, EndCause.NOT_STARTED, now=now, reason="the dispatcher died")
+        if ran:
+            await ledger.claims.mark_running(claim.id, claim.epoch, now=now)
+        cause = EndCause.EXPIRED if ran else EndCause.NOT_STARTED
+        await ledger.claims.end(claim.id, claim.epoch, cause, now=now, reason="the dispatcher died")
 
 
 async def stamped(world: Harbour) -> set[str]:

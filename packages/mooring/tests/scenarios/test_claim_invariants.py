@@ -44,7 +44,7 @@ async def test_a_stamped_worker_that_executes_or_does_not_say_is_never_touched_i
     world.start()
     await world.pool(warm=2, max=2, reclaim={"policy": "Keep"})
     await world.until_idle(2)
-    await leak(world, 2)
+    await leak(world, 2, ran=True)
     busy, silent = sorted(await stamped(world))
     world.words.said[busy] = True
     await world.clock.sleep(1200)

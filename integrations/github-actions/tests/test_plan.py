@@ -69,6 +69,11 @@ def test_a_job_whose_claim_is_spent_gets_another_attempt() -> None:
     assert decide([job(1)], [], j1=1) == [("make", "github-job-1-2")]
 
 
+def test_a_job_whose_runner_took_another_job_and_that_finds_no_other_gets_another_attempt() -> None:
+    mine = claim(2)
+    assert decide([job(1, RUNNING, runner_of(mine)), job(2)], [mine]) == [("make", "github-job-2-2")]
+
+
 def test_a_cancelled_job_gives_its_claim_back_unless_another_job_needs_the_runner() -> None:
     assert decide([job(1, DONE)], [claim(1)]) == [("release", "github-job-1-1")]
     assert decide([job(1, DONE)], [claim(1, state="queued")]) == [("release", "github-job-1-1")]

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from mooring.client.records import ClaimView
 from mooring_github_actions.job import Job, JobStatus
-from mooring_github_actions.names import claim_of_runner, job_of
+from mooring_github_actions.names import attempt_of, claim_of_runner, job_of
 from mooring_github_actions.pools import PoolRule, choose_pool
 
 ENDING = timedelta(seconds=60)  # a runner that has done its job uploads logs and exits by itself
@@ -84,7 +84,8 @@ def _plan_pool(snapshot: Snapshot, pool: str) -> list[Action]:
     served = min(len(unserved), len(spare))  # a spare runner takes the oldest job with its labels
     made: list[Action] = []
     for job in unserved[served:]:
-        attempt = snapshot.spent.get(job.id, 0) + 1
+        # Its open claims are busy with other jobs: under their keys it would get the same claims again.
+        attempt = max(snapshot.spent.get(job.id, 0), *(attempt_of(c) for c in ours if job_of(c) == job.id), 0) + 1
         why = "it is queued" if attempt == 1 else "it is queued, and its last runner took another job or is gone"
         made.append(MakeClaim(job, pool, attempt, f"job {job.id}: {why}"))
     return made + [_judge(claim, snapshot.jobs.get(job_of(claim) or 0)) for claim in spare[served:]]

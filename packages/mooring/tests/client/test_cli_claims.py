@@ -103,7 +103,7 @@ def test_a_command_that_cannot_be_started_releases_the_worker(dock, command):
 def test_wrong_use_has_its_own_exit_codes(dock, mooring):
     pool = dock.pool()
     assert mooring("claim", pool, "--owner", "acme")[0] == 2
-    assert mooring("claim", "linux", "--owner", "acme", "--", "true")[0] == 2
+    assert mooring("claim", "linux", "--owner", "acme", "--", "true")[0] == 3
     assert mooring("claim", pool, "--owner", "a b", "--", "true")[0] == 2
     code, _, errors = mooring("claim", "runners/windows", "--owner", "acme", "--", "true")
     assert code == 3 and "unknown_pool" in errors

@@ -62,7 +62,11 @@ async def a_budget_protects(at: Probed) -> Facts:
         refusal = ""
     except EvictionBlocked as blocked:
         refusal = blocked.message
-    await at.clock.sleep(4)
+
+    async def counts_one() -> bool:
+        return bool((await at.get(BUDGETS, "b"))["status"]["expectedPods"] == 1)
+
+    await at.until(counts_one)
     after = await at.get(BUDGETS, "b")
     return {"before": plain(before["status"]), "after": plain(after["status"]), "refusal": refusal}
 

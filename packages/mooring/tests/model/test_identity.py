@@ -29,6 +29,7 @@ def test_every_user_name_has_an_owner(user: str) -> None:
 
 def test_users_whose_names_differ_in_replaced_characters_are_different_owners() -> None:
     assert owner_of(Identity("a@b")) != owner_of(Identity("a/b"))
+    assert owner_of(Identity("ci.builder")) != owner_of(Identity("system:serviceaccount:ci:builder"))
 
 
 @pytest.mark.parametrize("own", ["claim/1", "invariant/warm-floor", "replica/a", "worker/runners/linux-1", "user/x"])

@@ -57,12 +57,12 @@ def holds(identity: Identity, holder: str, owner: str) -> bool:
 def owner_of(identity: Identity) -> str:
     """The owner of the claims that it makes, which is a label value.
 
-    A ServiceAccount is `namespace.name`. A user name that is no label value gets other characters replaced and its hash
-    appended, so that two users never become one owner.
+    A ServiceAccount is `namespace.name`. A user name with a dot, or that is not a label value, gets other characters
+    replaced and its hash appended, so that two users never become one owner.
     """
     account = _ACCOUNT.fullmatch(identity.user)
     name = f"{account[1]}.{account[2]}" if account else identity.user
-    if OWNER_VALUE.fullmatch(name):
+    if OWNER_VALUE.fullmatch(name) and (account or "." not in name):
         return name
     digest = hashlib.sha256(identity.user.encode()).hexdigest()[:_HASH_DIGITS]
     kept = re.sub(r"[^-A-Za-z0-9_.]", "-", name)[: _MOST_OWNER - _HASH_DIGITS - 1].strip("-_.")

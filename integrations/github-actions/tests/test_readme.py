@@ -8,7 +8,7 @@ import pytest
 from packages.mooring.tests.acceptance.world import MOORING, Up
 from packages.mooring.tests.docs.session import ROOT, run_step, steps_of
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.realtime]
 
 
 def test_every_line_of_the_readme_works(up: Up, tmp_path: Path) -> None:

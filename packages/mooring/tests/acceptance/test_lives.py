@@ -13,7 +13,7 @@ import pytest
 from packages.mooring.tests.acceptance.world import READY_SECONDS, Up, processes_of, until
 from packages.mooring.tests.requirements import require_kubectl, require_kubernetes
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.realtime]
 
 POOLS = {"runners/linux": 8, "queries/duck": 4}
 

@@ -6,7 +6,7 @@ import pytest
 
 from packages.mooring.tests.acceptance.world import Up, until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.realtime]
 
 
 def claims(up: Up, pool: str, state: str) -> list[dict[str, Any]]:

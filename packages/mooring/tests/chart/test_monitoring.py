@@ -13,7 +13,7 @@ from packages.mooring.tests.chart.prometheus import Prometheus, hurried, rendere
 from packages.mooring.tests.chart.test_chart_files import ALERTS, DASHBOARD
 from packages.mooring.tests.requirements import require_prometheus
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.realtime]
 
 HURRY = 600.0  # an hour of a rule in six seconds
 QUIET_SECONDS = 30.0  # the longest `for` of the rules (4 h) and a little more

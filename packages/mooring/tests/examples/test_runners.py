@@ -11,7 +11,7 @@ from packages.mooring.tests.acceptance.world import running_up
 
 EXAMPLE = Path(__file__).parents[4] / "examples" / "runners" / "run.py"
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.realtime]
 
 
 def test_twenty_jobs_are_each_reported_once_though_a_runner_is_killed_and_a_mint_fails():

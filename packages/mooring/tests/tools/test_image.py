@@ -25,7 +25,7 @@ from packages.mooring.tests.postgres import PostgresForTests, postgres
 from packages.mooring.tests.requirements import absent
 
 __all__ = ["postgres"]
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.realtime]
 
 ROOT = Path(__file__).resolve().parents[4]
 DOCKERFILE = (ROOT / "deploy" / "image" / "Dockerfile").read_text()

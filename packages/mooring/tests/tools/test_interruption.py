@@ -36,7 +36,7 @@ def test_on_a_loop():
     asyncio.run(hold())
 """
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.realtime]
 
 
 @pytest.mark.parametrize("test", ["test_in_a_thread", "test_on_a_loop"])

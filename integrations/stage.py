@@ -24,6 +24,7 @@ FIELD_MANAGER = "mooring-demo"
 
 def run_demo(work: Coroutine[Any, Any, int]) -> int:
     """As `asyncio.run`; SIGTERM ends the demo as Ctrl-C does, so that nothing it started is left."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a script in the background ignores it
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     return asyncio.run(work)
 

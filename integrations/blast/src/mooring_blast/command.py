@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,9 @@ from mooring_blast import commands
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; an error is one line, and exit code 1."""
     asked = _parser().parse_args(arguments)
+    # SIGTERM ends a command as Ctrl-C does, so that the object store of the demo ends with it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a script in the background ignores it
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         asyncio.run(asked.command(asked))
     except MooringError as error:

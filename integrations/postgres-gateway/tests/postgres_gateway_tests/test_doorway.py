@@ -23,7 +23,7 @@ from postgres_gateway_tests.harbour import PASSWORD, USER, directory_text
 
 pytestmark = pytest.mark.realtime
 
-IDLE_CONNECTIONS = 1000
+IDLE_CONNECTIONS = 2000
 MAIN = {"main": {"pool": "queries/duck", "owner": "acme", "users": [USER], "max_sessions": 5000}}
 
 

@@ -13,7 +13,7 @@ CORES := $(shell getconf _NPROCESSORS_ONLN)
 # Tests start hundreds of Python processes: each uses the bytecode that the first one wrote.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup integrations up test test-fast check kubernetes nodes helm object-store wheels image bench lock docs mutants campaign fire soak clean
+.PHONY: setup integrations up test test-fast check kubernetes nodes helm object-store wheels image bench lock docs mutants campaign fire soak nightly clean
 
 setup: $(STAMP)
 
@@ -104,6 +104,12 @@ fire: setup
 soak: setup
 	$(BIN)/python -m packages.mooring.tests.fire.soak --hours $(or $(HOURS),2) --rate $(or $(RATE),10) \
 	  --workers $(or $(WORKERS),50)
+
+# What takes too long for each change: planted bugs, many seeds, and real replicas under fire. About two hours on two cores.
+nightly: mutants
+	$(MAKE) campaign PLANTED=1
+	$(MAKE) campaign FIRST=1000 SEEDS=2000 MINUTES=30
+	$(MAKE) fire
 
 clean:
 	rm -rf $(VENV) .state

@@ -54,6 +54,7 @@ BENCHMARKS = (
     Benchmark("cache", ("--pods", "1000", "--rounds", "1", "--only", "hawser,lightkube"), 240, True),
     Benchmark("claims", ("--workers", "1500", "--seconds", "20"), 420, True),
     Benchmark("apart", ("--workers", "900", "--rounds", "4", "--apart", "--only-rounds"), 240, True, "claims"),
+    Benchmark("tail", ("--workers", "900", "--seconds", "18"), 120, True),
     Benchmark("replicas", ("--workers", "450", "--rounds", "2"), 240, True),
 )
 FULL_SECONDS = 3600

@@ -10,7 +10,7 @@ import os
 import socket
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,7 @@ NAMESPACE, POOL, TOKEN = "bench", "pool", "bench-token"
 PODS_A_NODE = 100
 RAW = "raw"
 TEMPLATE = {"spec": {"containers": [{"name": "main", "image": "worker"}], "automountServiceAccountToken": False}}
+SERVE = (sys.executable, "-m", "mooring", "serve")
 CLOCK = SystemClock()
 
 
@@ -69,9 +70,9 @@ def starting_on(cores: set[int]) -> Iterator[None]:
 
 @contextlib.asynccontextmanager
 async def staged(
-    workers: int, raw_pods: int, *, budget: bool, cores: Cores, python: str = sys.executable, replicas: int = 1
+    workers: int, raw_pods: int, *, budget: bool, cores: Cores, serve: Sequence[str] = SERVE, replicas: int = 1
 ) -> AsyncIterator[Stage]:
-    """The environment with all workers warm, and idle; `python` runs Mooring, as many replicas as asked for."""
+    """The environment with all workers warm, and idle; `serve` starts one of as many replicas as asked for."""
     entropy = Entropy()
     async with contextlib.AsyncExitStack() as stack:
         root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mooring-bench-")))
@@ -96,7 +97,7 @@ async def staged(
             await _make_pool(client, workers, budget)
             pids = {}
             for number, port in enumerate(ports, start=1):
-                serving = _serving(python, plane.kubeconfig, url, root / f"state-{number}", port)
+                serving = _serving(serve, plane.kubeconfig, url, root / f"state-{number}", port)
                 with starting_on(cores.mooring):
                     pids[_replica(number)] = await stack.enter_async_context(serving)
             await _until_warm(client, workers)
@@ -142,7 +143,7 @@ async def _until_warm(client: KubeClient, workers: int) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _serving(python: str, kubeconfig: Path, database: str, state: Path, port: int) -> AsyncIterator[int]:
+async def _serving(serve: Sequence[str], kubeconfig: Path, database: str, state: Path, port: int) -> AsyncIterator[int]:
     """Run `mooring serve` in a process; its process id."""
     environment = {
         **os.environ,
@@ -153,7 +154,7 @@ async def _serving(python: str, kubeconfig: Path, database: str, state: Path, po
         "MOORING_TOKEN": TOKEN,
         "MOORING_LOG_LEVEL": "error",
     }
-    process = await asyncio.create_subprocess_exec(python, "-m", "mooring", "serve", env=environment)
+    process = await asyncio.create_subprocess_exec(*serve, env=environment)
     try:
         yield process.pid
     finally:

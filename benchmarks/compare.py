@@ -15,22 +15,20 @@ from contextlib import AsyncExitStack
 
 from benchmarks.bars import Bar, judge
 from benchmarks.claims_meter import Meter, Phase, loading
-from benchmarks.claims_stage import Cores, staged
+from benchmarks.claims_stage import SERVE, Cores, staged
 
 RATE_BAR, CPU_BAR = 0.95, 1.05  # "no slower": within the noise that is left
 
 
 async def measure(options: argparse.Namespace) -> dict[str, list[Phase]]:
     """The rounds of both versions."""
-    pythons = {"other": options.python, "this": sys.executable}
-    phases: dict[str, list[Phase]] = {version: [] for version in pythons}
+    versions = {"other": (options.python, *SERVE[1:]), "this": SERVE}
+    phases: dict[str, list[Phase]] = {version: [] for version in versions}
     async with AsyncExitStack() as stack:
         meters = {}
-        for version, python in pythons.items():
+        for version, serve in versions.items():
             cores = Cores.of_this_machine(apart=False)
-            stage = await stack.enter_async_context(
-                staged(options.workers, 1, budget=False, cores=cores, python=python)
-            )
+            stage = await stack.enter_async_context(staged(options.workers, 1, budget=False, cores=cores, serve=serve))
             meters[version] = Meter(stage, await stack.enter_async_context(loading(stage)))
         for number in range(options.rounds + 1):
             for version, meter in meters.items():

@@ -1,6 +1,7 @@
 """The plugins of the tests of all three packages."""
 
 pytest_plugins = (
+    "packages.testing.completeness",
     "packages.testing.coroutines",
     "packages.testing.distribution",
     "packages.testing.endings",

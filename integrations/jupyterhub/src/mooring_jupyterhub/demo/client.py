@@ -43,11 +43,23 @@ class HubClient:
         await self._call("POST", f"/hub/api/users/{quote(user)}", expected=(201, 409))
         await self._call("POST", f"/hub/api/users/{quote(user)}/server", expected=(201, 202))
         async with asyncio.timeout(READY_SECONDS):
-            while not (found := await self.server(user)).get("ready"):
-                if not found:
-                    raise RuntimeError(f"the server of {user} did not start: the hub's log has the reason")
-                await self._clock.sleep(_LOOK_SECONDS)
+            await self._follow_start(user)
         return self._clock.monotonic() - began
+
+    async def _follow_start(self, user: str) -> None:
+        """Until the server is ready. Only this stream of the hub says why a start failed."""
+        path = f"/hub/api/users/{quote(user)}/server/progress"
+        async with self._session.get(self._url + path) as answer:
+            answer.raise_for_status()
+            async for line in answer.content:
+                if not line.startswith(b"data: "):
+                    continue
+                event = json.loads(line.removeprefix(b"data: "))
+                if event.get("failed"):
+                    raise RuntimeError(event["message"])
+                if event.get("ready"):
+                    return
+        raise RuntimeError(f"the hub stopped reporting on the server of {user} before it was ready")
 
     async def stop_server(self, user: str) -> None:
         """Stop a user's server, as its user or a culler of idle servers does; returns when it has ended."""

@@ -221,11 +221,12 @@ def test_while_the_ledger_does_not_answer_a_client_says_so_keeps_its_place_and_g
         eventually(lambda: told)
         dock.fault = lambda call: Fault.AWAY if call.noun == "claims" else Fault.NONE
         try:
+            eventually(lambda: "the ledger is away" in told[-1].why.message)
             before = len(told)
             time.sleep(18)  # longer than an SDK waits for a server that never answered
+            during = [report.why for report in told[before:]]
         finally:
             dock.fault = lambda _: Fault.NONE
-        during = [report.why for report in told[before + 1 :]]
         assert during and all("the ledger is away" in why.message for why in during), during
         assert waiting.is_alive()
         eventually(lambda: told[-1].why.code != "unavailable")

@@ -168,7 +168,7 @@ class Mooring:
             auditor=Auditor(ledger, clock, given.entropy, options.id, lambda: self.leadership.term),
             switches=self.switches,
             gate=Gate(self.leadership, self.switches, base),
-            brakes=Brakes(self.nodes, base, self.switches, LedgerTrust(ledger.incarnation.id)),
+            brakes=Brakes(self.nodes, base, self.switches, LedgerTrust(ledger.incarnation.id, ledger.meta)),
             nodes=self.nodes,
             words=WordBook(ledger, clock, self._timeouts, options.id, given.adapters.own_api),
         )

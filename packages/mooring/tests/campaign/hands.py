@@ -113,6 +113,14 @@ class Hands:
         self._take(pod.metadata.uid for pod in await self._world.pods() if pod.metadata.uid not in before)
         restore()
         self._history.note(self._world.seconds, "rewound", what="cluster", since=since)
+        await self._remove_nodes_without_machine()
+
+    async def _remove_nodes_without_machine(self) -> None:
+        """As a cloud's node controller does: the Nodes of machines that have left since are back."""
+        for node in (await self._world.client.list(NODES)).items:
+            if (name := node.metadata.name) not in self._world.sandbox.fleet.node_names:
+                await self._take_pods_of(name)
+                await self._world.client.delete(NODES, name)
 
     async def _change(self, resource: object, name: str, spec: dict[str, object]) -> None:
         with contextlib.suppress(KubeError):  # this run has none, or it was lost with the API server's objects

@@ -31,6 +31,28 @@ def test_the_judge_finds_nothing_in_a_batch_of_seeds(batch: int) -> None:
         assert examine(seed, choose(seed))[0] == [], f"seed {seed}: make campaign FIRST={seed} SEEDS=1 shrinks it"
 
 
+FOUND = {
+    262: (
+        Trouble("stop", 32.0, 22.4, "c"),
+        Trouble("ledger-restart", 63.1, 23.9, size=2),
+        Trouble("ledger-restored", 134.2, 15.8),
+    ),
+    3015: (
+        Trouble("dies-after-a-statement", 15.3, 36.3, "a"),
+        Trouble("ledger-answers-lost", 50.5, 43.0, "c"),
+        Trouble("ledger-failover", 53.9, 20.6),
+        Trouble("pod-deleted", 60.5, 33.3, size=3),
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", FOUND)
+def test_the_judge_finds_nothing_any_more_in_the_lists_that_failed(seed: int) -> None:
+    """Of before late requests were played: the seeds choose other troubles now."""
+    assert examine(seed, FOUND[seed])[0] == []
+
+
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_history() -> None:
     assert examine(5, choose(5))[1].events == examine(5, choose(5))[1].events

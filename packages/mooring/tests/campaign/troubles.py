@@ -78,8 +78,7 @@ SHARED = (
     *("ledger-restart", "ledger-failover", "ledger-restored", "api-server-older", "history-compacted"),
     *("workers-unreachable", "pod-deleted", "pool-resized", "dataset-changed", "service-changed"),
 )
-_BY_HAND = frozenset({"api-arrives-late"})  # not chosen by seeds: an open finding in reliability.md
-KINDS = (*(kind for kind in _LINK if kind not in _BY_HAND), *LEDGER, *PROCESS, *SHARED)
+KINDS = (*_LINK, *LEDGER, *PROCESS, *SHARED)
 
 
 def choose(seed: int) -> tuple[Trouble, ...]:

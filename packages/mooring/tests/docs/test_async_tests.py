@@ -44,6 +44,7 @@ ALLOWED = {
     "mooring/tests/scenarios/test_crash_sweep.py": _LIVES,
     "mooring/tests/scenarios/test_headroom.py": _LIVES,
     "mooring/tests/scenarios/test_late_grants.py": _LIVES,
+    "mooring/tests/scenarios/test_older_cluster.py": _LIVES,
     "mooring/tests/scenarios/test_rotation_kubernetes.py": _FIXTURE,
     "mooring/tests/scenarios/test_silent_pools.py": _LIVES,
     "mooring/tests/scenarios/test_storms.py": _LIVES,

@@ -95,6 +95,31 @@ async def test_after_a_conflict_the_cache_counts_also_if_it_is_older_than_what_w
     assert api.patches[-1]["metadata"]["resourceVersion"] == "9"
 
 
+async def test_a_cache_that_went_back_counts_though_nothing_is_to_be_written() -> None:
+    """Only a cluster that was restored from a backup shows an older version than before."""
+    api = Api()
+    status = writer(api)
+    status.latest(POOL.key, Count(False, 0), 10)
+    await status.write(POOL, Count(False, 0), Count(True, 1))
+    assert status.latest(POOL.key, Count(False, 2), 9) == Count(False, 2)
+    await status.write(POOL, Count(False, 2), Count(True, 1))
+    assert api.patches[-1]["metadata"]["resourceVersion"] == "9"
+
+
+async def test_a_write_that_the_cache_does_not_show_is_believed_for_five_minutes() -> None:
+    """The cluster may have been restored to the very version that a lagging cache shows."""
+    api, clock = Api(), VirtualLoop.running().clock
+    status = writer(api)
+    status.latest(POOL.key, Count(False, 0), 10)
+    await status.write(POOL, Count(False, 0), Count(True, 1))
+    await clock.sleep(299)
+    assert status.latest(POOL.key, Count(False, 0), 10) == Count(True, 1)
+    await clock.sleep(2)
+    assert status.latest(POOL.key, Count(False, 0), 10) == Count(False, 0)
+    await status.write(POOL, Count(False, 0), Count(True, 1))
+    assert api.patches[-1]["metadata"]["resourceVersion"] == "10"
+
+
 async def test_counts_wait_for_the_pause_and_verdicts_do_not() -> None:
     api, clock = Api(), VirtualLoop.running().clock
     status = writer(api, Pause(1.0, lambda count: count.ready))

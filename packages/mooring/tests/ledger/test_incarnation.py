@@ -78,6 +78,17 @@ async def test_an_incarnation_is_armed_by_name_once(world: World) -> None:
     assert await ledger.meta.arm(unarmed.id, actor="bob", now=NOW) == armed
 
 
+async def test_a_ledger_knows_which_of_its_incarnations_came_first(world: World) -> None:
+    ledger = await world.open()
+    first = ledger.incarnation.id
+    second = (await ledger.meta.observe_epoch(999, now=NOW)).id
+    third = (await ledger.meta.observe_epoch(9_999_999, now=NOW)).id
+    ids = {"first": first, "second": second, "third": third, "of another": "ffff"}
+    pairs = [(later, earlier) for later in ids for earlier in ids]
+    found = [(later, earlier) for later, earlier in pairs if await ledger.meta.succeeds(ids[later], ids[earlier])]
+    assert found == [("second", "first"), ("third", "first"), ("third", "second")]
+
+
 async def test_a_ledger_that_forgot_what_it_answered_is_noticed_at_the_reconnect(postgres: PostgresForTests) -> None:
     world = PostgresWorld(postgres)
     try:

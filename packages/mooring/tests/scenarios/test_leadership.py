@@ -218,3 +218,27 @@ async def test_a_pass_that_outlives_its_leadership_writes_nothing_more():
         await world.clock.sleep(60)
         assert [call.path for call in first.process.calls[since:] if call.mutation] == []
         assert world.witness.most <= 4
+
+
+@pytest.mark.parametrize("back_after", [18, 20, 22])
+async def test_a_leader_whose_beats_a_restored_ledger_counts_again_is_not_taken_for_dead(world, back_after):
+    """The other replica is cut off from the ledger, and finds the very beat that it saw last."""
+    cut = [world.seconds, world.seconds]
+
+    def away(call: LedgerCall) -> Fault:
+        return Fault.AWAY if cut[0] <= world.seconds < cut[1] else Fault.NONE
+
+    first = world.start("first")
+    await world.clock.sleep(12)
+    second = world.start("second", fault=away)
+    await world.clock.sleep(20)
+    store = world.ledger._session.store
+    saved = store.backup()
+    await world.clock.sleep(10)
+    cut[:] = [world.seconds, world.seconds + back_after]
+    await world.clock.sleep(15)
+    store.restore(saved)
+    for _ in range(160):
+        await world.clock.sleep(0.25)
+        assert not second.mooring.leadership.leading, "the first one leads all the time"
+    assert first.mooring.leadership.leading

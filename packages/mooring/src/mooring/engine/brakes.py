@@ -36,11 +36,11 @@ class Brakes:
         """For an invariant to which no row of the ledger is a proof; `others` are caches that it believes as well."""
         return compute_brakes(self._see(invariant, others))
 
-    def by_cluster_and_ledger(self, invariant: str, read: LedgerRead) -> tuple[str, ...]:
+    async def by_cluster_and_ledger(self, invariant: str, read: LedgerRead) -> tuple[str, ...]:
         """For an invariant that takes a row, or its absence, as a proof."""
         world = replace(
             self._see(invariant, ()),
-            incarnation_expected=self._trust.expect(read.incarnation, read.armed),
+            incarnation_expected=await self._trust.expect(read.incarnation, read.armed),
             incarnation_seen=read.incarnation,
             armed=read.armed,
         )

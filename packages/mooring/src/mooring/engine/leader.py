@@ -94,6 +94,7 @@ class Leadership:
         self._asked_at: float | None = None  # when the heartbeat began that has no answer yet
         self._recorded_at = float("-inf")
         self._last_beats: dict[str, tuple[int, float]] = {}
+        self._incarnation = ledger.incarnation.id  # of the ledger that the last beats are of
         self._pause_seconds = timeouts.replica_heartbeat
         self._listeners: list[Callable[[Iterable[str]], None]] = []
 
@@ -196,6 +197,9 @@ class Leadership:
 
     async def _look(self, now: float) -> None:
         replicas = await self._ledger.replicas.all()
+        if self._ledger.incarnation.id != self._incarnation:  # rows that were restored count the same beats again
+            self._incarnation = self._ledger.incarnation.id
+            self._last_beats.clear()
         for replica in replicas:
             beats, _ = self._last_beats.get(replica.id, (-1, now))
             if replica.beats != beats:

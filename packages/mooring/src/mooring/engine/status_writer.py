@@ -27,6 +27,8 @@ class Status(Protocol):
 
 S = TypeVar("S", bound=Status)
 
+_BELIEVED_SECONDS = 300.0  # as long as other own writes that the watch does not show (`expectations`)
+
 
 class Owner(Protocol):
     """The object whose status it is."""
@@ -84,9 +86,16 @@ class StatusWriter(Generic[S]):
         self._encode = encode
         self._written: dict[str, _Written[S]] = {}
         self._versions: dict[str, int] = {}  # of the objects as they were last read or written here
+        self._shown: dict[str, int] = {}  # of the objects as the cache showed them last
 
     def latest(self, key: str, cached: S, version: int) -> S:
-        """The cached status of an object at that version; or the one written here, while the cache lags behind it."""
+        """The cached status of an object at that version; or the one written here, while the cache lags behind it.
+
+        A cache only goes back with its cluster, to a backup, and what was written here since is lost.
+        """
+        if version < self._shown.get(key, 0) or self._is_overdue(key, version):
+            self._written.pop(key, None)
+        self._shown[key] = version
         written = self._written.get(key)
         self.saw(key, version if written is None else max(version, written.version))
         return cached if written is None or version >= written.version else written.status
@@ -124,6 +133,14 @@ class StatusWriter(Generic[S]):
         """The object is gone."""
         self._written.pop(key, None)
         self._versions.pop(key, None)
+        self._shown.pop(key, None)
+
+    def _is_overdue(self, key: str, version: int) -> bool:
+        """Whether the cache should show the last write by now: the cluster may have gone back to what it shows."""
+        written = self._written.get(key)
+        if written is None or version >= written.version:
+            return False
+        return self._clock.monotonic() - written.at >= _BELIEVED_SECONDS
 
     def _announce(self, owner: Owner, known: S, status: S) -> None:
         resource = self._resource

@@ -23,8 +23,8 @@ from mooring.model.seal import SealKey
 _READS = frozenset(
     {"all", "count_by_pool", "count_completed", "count_ended", "count_open", "counts", "find", "find_by_key",
      "find_by_prefix", "get", "heads", "served_by_owner", "holds", "incarnation", "issued_epoch", "list", "live",
-     "live_by_pods", "load", "occupancy", "of_all", "of_pool", "ping", "position", "queue", "read", "summarised_until",
-     "time", "waiting"}
+     "live_by_pods", "load", "occupancy", "of_all", "of_pool", "ping", "position", "queue", "read", "succeeds",
+     "summarised_until", "time", "waiting"}
 )  # fmt: skip
 
 

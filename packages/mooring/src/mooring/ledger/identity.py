@@ -21,6 +21,10 @@ class Meta(Protocol):
         """
         ...
 
+    async def succeeds(self, incarnation_id: str, earlier_id: str) -> bool:
+        """Whether this ledger was the earlier incarnation first, and the other one later. False for an unknown one."""
+        ...
+
     async def issued_epoch(self) -> int:
         """The highest epoch that the ledger has issued, as far as it knows; 0 before the first."""
         ...

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import structlog
 
+from mooring.controllers.claims.gone_workers import GoneWorkers
 from mooring.controllers.claims.handover import Handover, NoWorker
 from mooring.controllers.claims.ready_index import ReadyIndex
 from mooring.controllers.claims.refusals import Refusals
@@ -80,6 +81,7 @@ class ClaimDesk:
         self._ready = ready
         self._handover = handover
         self._release = release
+        self._gone_workers = GoneWorkers(context, fleet, release)
         self._refusals = refusals
         self._clients = clients
         self._clock = context.clock
@@ -165,6 +167,7 @@ class ClaimDesk:
 
         One that nobody completes is taken up."""
         deadline = self._clock.monotonic() + caller.wait_seconds
+        await self._gone_workers.leave(claim)
         async with self._clients.attended(claim.id) as woken:
             caller.wakes(woken)
             while True:

@@ -127,7 +127,7 @@ class ProtectionEnforcement:
         rounds = {}
         for invariant, guarded in self._unprotecting.items():
             acts = [act for act in plan.unprotects if act.invariant == invariant]
-            brakes = self._context.brakes.by_cluster_and_ledger(invariant, holds) if acts else ()
+            brakes = await self._context.brakes.by_cluster_and_ledger(invariant, holds) if acts else ()
             done = await guarded.carry_out("", acts, brakes, self._remove_marks, lambda act: act.due)
             rounds[invariant] = done
             for act in done.done if invariant == PROTECTION_BOUNDED else ():

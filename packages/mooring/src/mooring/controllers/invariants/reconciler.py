@@ -116,7 +116,8 @@ class ClaimEnforcement:
 
     async def _enforce(self, check: _Check, snapshot: ClaimsSnapshot, live: LiveClaims) -> InvariantCheck:
         acts = check.invariant.plan(snapshot)
-        done = await check.acts.carry_out("", acts, self._brakes(check.invariant, snapshot, live), self._remedies.apply)
+        brakes = await self._brakes(check.invariant, snapshot, live)
+        done = await check.acts.carry_out("", acts, brakes, self._remedies.apply)
         shown = done.held[0].act if done.held else acts[0] if acts else None
         self._events.healed(done.done)
         held = {"held": done.held[0].because} if done.held else {}
@@ -129,8 +130,8 @@ class ClaimEnforcement:
             evidence={"subject": shown.subject.name, **shown.evidence, **held} if shown else None,
         )
 
-    def _brakes(self, invariant: Enforced, snapshot: ClaimsSnapshot, live: LiveClaims) -> tuple[str, ...]:
-        brakes = self._context.brakes.by_cluster_and_ledger(invariant.id, live)
+    async def _brakes(self, invariant: Enforced, snapshot: ClaimsSnapshot, live: LiveClaims) -> tuple[str, ...]:
+        brakes = await self._context.brakes.by_cluster_and_ledger(invariant.id, live)
         if snapshot.claims and not snapshot.workers:
             return (*brakes, f"no worker is seen at all, though {len(snapshot.claims)} claims are live")
         return brakes

@@ -86,7 +86,8 @@ class PoolReconciler(Reconciler[Pool, PoolSnapshot, PoolPlan]):
     async def delete(self, current: PoolPass) -> PoolPass:
         pool = current.found
         retires: list[RetireWorker | RetirePlaceholder] = [*current.plan.retires, *current.plan.headroom.retires]
-        brakes = self._context.brakes.by_cluster_and_ledger(WARM_FLOOR, current.snapshot.ledger) if retires else ()
+        ledger = current.snapshot.ledger
+        brakes = await self._context.brakes.by_cluster_and_ledger(WARM_FLOOR, ledger) if retires else ()
 
         async def retire(act: RetireWorker | RetirePlaceholder) -> Result:
             if isinstance(act, RetireWorker):

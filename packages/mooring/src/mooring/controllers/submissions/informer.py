@@ -11,6 +11,7 @@ from mooring.engine.informer import Informer
 from mooring.kinds.resources import SUBMISSIONS
 from mooring.kinds.views import Submission
 from mooring.model.names import SUBMISSION
+from mooring.model.submission import ENDED
 
 JOB_NAME = "batch.kubernetes.io/job-name"
 _OF_SUBMISSION, _OF_JOB = "submission", "job"
@@ -33,6 +34,11 @@ class SubmissionInformer(Informer):
     def submission(self, key: str) -> Submission | None:
         namespace, _, name = key.partition("/")
         return self._submissions.cache.get(namespace, name)
+
+    def runs(self, key: str) -> bool:
+        """Whether it is there, and has not ended as far as the cluster shows."""
+        view = self.submission(key)
+        return view is not None and not view.terminating and view.status.phase not in ENDED
 
     @property
     def submissions(self) -> tuple[Submission, ...]:

@@ -68,6 +68,9 @@ class SubmissionReconciler(Reconciler[Submission, SubmissionLook, SubmissionWork
 
     async def reconcile(self, key: str) -> datetime | None:
         view = self.latest(key)
+        if view is None and self._informer.runs(key):
+            # Its end is written, and the cache lags; or a cluster that was restored has lost that write.
+            return self._clock.now() + timedelta(seconds=LOOK_SECONDS)
         if view is None or view.status.phase in STARTED:
             return await super().reconcile(key)
         if view.status.phase == Phase.REFUSED and view.status.observed_generation == view.metadata.generation:

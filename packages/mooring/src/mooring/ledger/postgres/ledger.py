@@ -40,6 +40,11 @@ class PostgresMeta:
     async def observe_epoch(self, epoch: int, *, now: datetime) -> Incarnation:
         return await self._keeper.observe(self._database, epoch, now)
 
+    async def succeeds(self, incarnation_id: str, earlier_id: str) -> bool:
+        rows = await self._database.fetch(_SQL["succeeds"], incarnation_id, earlier_id)
+        found: bool = rows[0]["found"]
+        return found
+
     async def issued_epoch(self) -> int:
         epoch: int = (await self._database.fetch(_SQL["issued"]))[0]["epoch"]
         return epoch

@@ -32,6 +32,12 @@ SELECT $1, $2, $3, control.system_identifier::text, {timeline}, {database}, 'inc
 FROM pg_control_system() AS control
 RETURNING {incarnation}, pg_notify('mooring_incarnation', id)
 
+-- name: succeeds
+SELECT EXISTS (
+    SELECT FROM incarnations AS later JOIN incarnations AS earlier ON earlier.ordinal < later.ordinal
+    WHERE later.id = $1 AND earlier.id = $2
+) AS found
+
 -- name: issued
 SELECT {issued} AS epoch
 

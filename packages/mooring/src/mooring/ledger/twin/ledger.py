@@ -38,6 +38,10 @@ class MemoryMeta:
         self._session.observe(epoch, now)
         return self._session.incarnation
 
+    async def succeeds(self, incarnation_id: str, earlier_id: str) -> bool:
+        known = [incarnation.id for incarnation, _ in (await self._session.turn()).incarnations]
+        return earlier_id in known and incarnation_id in known[known.index(earlier_id) + 1 :]
+
     async def issued_epoch(self) -> int:
         return (await self._session.turn()).epoch
 

@@ -18,7 +18,6 @@ from mooring.controllers.claims.revocations import MintRevocations
 from mooring.controllers.claims.stamps import Stamped, Stamps
 from mooring.engine.context import Context
 from mooring.engine.turns import Turns
-from mooring.ledger.records import ClaimFilter
 from mooring.model.audit import AuditOutcome
 from mooring.model.claim import (
     Admission,
@@ -172,8 +171,8 @@ class Handover:
         """Whether nobody works under the stamp, nor under one that it replaced: a session that expired may go on."""
         if not never_ran(row, claim.epoch) or worked_later(row, claim.epoch, place.worker.uid):
             return False
-        which = ClaimFilter(pod_uid=claim.pod_uid, states=frozenset({ClaimState.EXPIRED}))
-        later = [one for one in (await self._ledger.claims.list(which)).items if one.epoch > claim.epoch]
+        expired = await self._ledger.claims.expired_on(place.worker.uid)
+        later = [one for one in expired if one.epoch > claim.epoch]
         return all(never_given(one, one.epoch) for one in later)
 
     async def _fail(self, claim: Claim, place: Place, reason: str) -> None:

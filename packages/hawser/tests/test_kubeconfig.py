@@ -290,6 +290,42 @@ def test_what_is_no_kubeconfig_at_all_is_one_clear_error(tmp_path: Path, content
     assert caught.value.fix
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "current-context: 2024-13-45\n",
+        "[" * 20_000,
+        "a: " * 5_000,
+        "? " * 20_000,
+        "x: \ud800".encode("utf-8", "surrogatepass"),
+    ],
+    ids=["no date", "deep", "nested", "keys", "surrogate"],
+)
+def test_what_yaml_itself_trips_over_is_one_clear_error(tmp_path: Path, content: str | bytes) -> None:
+    path = tmp_path / "config"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(Misconfigured, match=r"is no YAML|not a map"):
+        load_kubeconfig(path)
+
+
+def test_endless_files_are_not_read_to_their_end(tmp_path: Path) -> None:
+    with pytest.raises(Misconfigured, match="cannot be read: it has more than"):
+        load_kubeconfig("/dev/zero")
+    with pytest.raises(Misconfigured, match=r"certificate-authority.*cannot be read: it has more than"):
+        target(tmp_path, config(cluster={"certificate-authority": "/dev/zero"}))
+
+
+def test_an_error_does_not_unfold_aliases(tmp_path: Path) -> None:
+    """Nine levels of nine: written out they would not fit into the memory."""
+    levels = "\n".join(f"l{at}: &l{at} [{', '.join([f'*l{at - 1}'] * 9)}]" for at in range(1, 10))
+    cluster = "{name: c, cluster: {server: 'https://api', insecure-skip-tls-verify: *l9}}"
+    context = "{name: dev, context: {cluster: c}}"
+    text = f"l0: &l0 x\n{levels}\ncurrent-context: dev\ncontexts: [{context}]\nclusters: [{cluster}]\n"
+    with pytest.raises(Misconfigured, match="insecure-skip-tls-verify") as raised:
+        target(tmp_path, text)
+    assert len(str(raised.value)) < 500
+
+
 def test_an_empty_kubeconfig_has_no_context(tmp_path: Path) -> None:
     with pytest.raises(Misconfigured, match="current-context"):
         target(tmp_path, "")

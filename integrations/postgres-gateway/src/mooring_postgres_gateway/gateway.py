@@ -7,6 +7,7 @@ import ssl
 from dataclasses import dataclass
 
 from hawser.clock import Entropy
+from mooring_postgres_gateway.anteroom import Anteroom
 from mooring_postgres_gateway.background import Background
 from mooring_postgres_gateway.failures import INTERNAL, PROTOCOL_VIOLATION, TOO_MANY_SESSIONS, SessionError
 from mooring_postgres_gateway.handshake import Handshake, Login, same_secret, startup_stream
@@ -24,7 +25,10 @@ log = logging.getLogger("mooring.postgres_gateway")
 
 @dataclass(frozen=True, slots=True)
 class GatewayLimits:
-    """Connections at a time, of those how many before their password is checked, and seconds until it must be."""
+    """Connections at a time, of those how many before their password is checked, and seconds until it must be.
+
+    Addresses share the connections before the check fairly: one that opens many keeps no other out.
+    """
 
     connections: int = 10_000
     starting: int = 500
@@ -46,7 +50,7 @@ class Gateway:
         self._sessions: dict[int, tuple[int, Session]] = {}
         self._by_database: dict[str, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._starting = 0
+        self._anteroom = Anteroom(limits.starting)
         self._server: asyncio.Server | None = None
 
     @property
@@ -77,19 +81,21 @@ class Gateway:
         assert task is not None
         self._tasks.add(task)
         try:
-            await self._serve(reader, writer)
+            await self._serve(reader, writer, task)
         except (Gone, OSError, ssl.SSLError, asyncio.CancelledError):
-            pass  # the client left, or the gateway has drained long enough
+            pass  # the client left, had to make room, or the gateway has drained long enough
         except Exception:
             log.exception("a session failed")
         finally:
             self._tasks.discard(task)
             writer.transport.abort()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self._starting >= self._limits.starting:
+    async def _serve(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, task: asyncio.Task[None]
+    ) -> None:
+        host = str((writer.get_extra_info("peername") or ("",))[0])
+        if not self._anteroom.enter(host, task):
             return
-        self._starting += 1
         login: Login | None = None
         stream: MessageStream | None = None
         try:
@@ -105,7 +111,7 @@ class Gateway:
             await _refuse(stream or startup_stream(reader, writer), error)
             return
         finally:
-            self._starting -= 1
+            self._anteroom.leave(host, task)
             if login is None and stream is not None and not stream.gone.is_set():
                 await stream.close()
         try:

@@ -11,6 +11,7 @@ import pytest
 
 from hawser.clock import Entropy
 from mooring.client.aio import AsyncMooring
+from mooring_postgres_gateway.anteroom import Anteroom
 from mooring_postgres_gateway.directory import Directory
 from mooring_postgres_gateway.gateway import Gateway, GatewayLimits
 from mooring_postgres_gateway.handshake import Handshake
@@ -173,6 +174,46 @@ async def test_a_flood_of_unfinished_connections_is_bounded(tmp_path):
         await (await connect(port)).close()
         for _, writer in flood:
             writer.close()
+
+
+async def test_an_address_that_opens_many_connections_keeps_no_other_out(tmp_path):
+    async with doorway(tmp_path, limits=GatewayLimits(starting=20)) as (_, port):
+        flood = [await asyncio.open_connection("127.0.0.1", port) for _ in range(30)]
+        with pytest.raises((OSError, asyncpg.PostgresError, asyncpg.InterfaceError)):
+            await connect(port)
+        for _ in range(3):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=("127.0.0.2", 0))
+            writer.write(encode_packet(Startup({"user": USER})))
+            assert (await reader.read(1)) == b"R"
+            flood.append((reader, writer))
+        assert await flood[0][0].read() == b"", "its oldest connection had to make room"
+        for _, writer in flood:
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+
+
+@pytest.mark.parametrize(
+    ("crowd", "newcomer", "admitted"),
+    [
+        (["192.0.2.1"] * 4, "192.0.2.1", False),
+        (["192.0.2.1"] * 4, "192.0.2.2", True),
+        (["192.0.2.1"] * 2 + ["192.0.2.2"] * 2, "192.0.2.2", False),
+        (["192.0.2.1"] * 2 + ["192.0.2.2"] * 2, "192.0.2.3", True),
+        (["2001:db8::1", "2001:db8::2", "2001:db8::3", "2001:db8::4"], "2001:db8::5", False),
+        (["2001:db8::1", "2001:db8::2", "2001:db8::3", "2001:db8::4"], "2001:db8:0:1::5", True),
+    ],
+)
+async def test_addresses_share_the_places_before_the_password(crowd, newcomer, admitted):
+    room, tasks = Anteroom(4), [asyncio.create_task(asyncio.sleep(60)) for _ in range(5)]
+    assert all(room.enter(host, task) for host, task in zip(crowd, tasks, strict=False))
+    assert room.enter(newcomer, tasks[-1]) is admitted
+    await asyncio.sleep(0)
+    assert [task.cancelled() for task in tasks] == [admitted, False, False, False, False]
+    for host, task in zip([*crowd, newcomer], tasks, strict=True):
+        room.leave(host, task)
+        task.cancel()
+    assert not room._of
 
 
 async def test_the_gateway_drains_and_tells_its_idle_clients(tmp_path):

@@ -10,9 +10,11 @@ import yaml
 
 from hawser.connection import ANONYMOUS, Target
 from hawser.errors import Misconfigured
-from hawser.kubeconfig_entry import Entry
+from hawser.kubeconfig_entry import Entry, read_file
 from hawser.kubeconfig_user import credential_source
 from hawser.tls import Trust, client_context
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +96,14 @@ def _read(path: Path) -> Entry:
     path = path.absolute()
     whole = Entry(path, "", {})
     try:
-        content = yaml.safe_load(path.read_text("utf-8"))
+        content = yaml.load(read_file(path).decode("utf-8"), _LOADER)
     except OSError as error:
         raise Misconfigured(
             f"kubeconfig {path} cannot be read: {error.strerror}",
             fix="correct the path or the file's permissions",
             detail={"file": str(path)},
         ) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date that does not exist is a ValueError
         told = " ".join(str(error).split())
         raise Misconfigured(
             f"kubeconfig {path} is no YAML: {told}", fix="correct the file at that place", detail={"file": str(path)}

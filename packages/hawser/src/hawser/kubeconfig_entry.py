@@ -2,12 +2,24 @@
 
 import base64
 import binascii
+import errno
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hawser.errors import Misconfigured
+
+MOST_FILE_BYTES = 10_000_000
+
+
+def read_file(path: Path) -> bytes:
+    """The whole file; raises `OSError`, also for one that is too large, or endless as a device."""
+    with path.open("rb") as file:
+        content = file.read(MOST_FILE_BYTES + 1)
+    if len(content) > MOST_FILE_BYTES:
+        raise OSError(errno.EFBIG, f"it has more than {MOST_FILE_BYTES} bytes", str(path))
+    return content
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +47,7 @@ class Entry:
         if value is None:
             return False
         if not isinstance(value, bool):
-            raise self.wrong(field, f"is {value!r}", "write true or false")
+            raise self.wrong(field, f"is {type(value).__name__}, not true or false", "write true or false")
         return value
 
     def texts(self, field: str) -> tuple[str, ...]:
@@ -75,7 +87,7 @@ class Entry:
             return b""
         path = self.path(field)
         try:
-            return path.read_bytes()
+            return read_file(path)
         except OSError as error:
             what = f"names {path}, which cannot be read: {error.strerror}"
             raise self.wrong(field, what, "correct the path or the file's permissions") from error

@@ -177,6 +177,32 @@ async def test_what_is_no_request_is_answered_as_other_errors_are(tmp_path: Path
 
 
 @pytest.mark.realtime
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        ("GET /hello HTTP/1.1\r\nHost: x\r\nHost: y", 400),
+        ("GET /hello HTTP/1.1\r\nHost: x\r\nhost: x", 400),
+        ("GET /hello HTTP/1.1\r\nAccept: */*", 400),
+        ("GET /hello HTTP/1.0\r\nHost: x\r\nHost: y", 400),
+        ("GET /hello HTTP/1.0\r\nAccept: */*", 200),
+        ("GET /hello HTTP/1.1\r\nHost: [::1]:80", 200),
+        ("GET /hello HTTP/1.1\r\nHost: a_b.example.:65535", 200),
+        ("GET /hello HTTP/1.1\r\nHost: 127.0.0.1:65536", 400),
+        ("GET /hello HTTP/1.1\r\nHost: [::1", 400),
+        ("GET /hello HTTP/1.1\r\nHost: [1:2]", 400),
+        ("GET /hello HTTP/1.1\r\nHost: x/y", 400),
+        ("GET /hello HTTP/1.1\r\nHost: user@x", 400),
+    ],
+)
+async def test_a_request_names_one_host(tmp_path: Path, head: str, status: int):
+    async with served(tmp_path) as there:
+        reader, writer = await there.connect()
+        writer.write(f"{head}\r\nConnection: close\r\n\r\n".encode())
+        assert (await ends(reader)).startswith(f"HTTP/1.1 {status} ".encode())
+        writer.close()
+
+
+@pytest.mark.realtime
 async def test_no_other_protocol_is_spoken_however_it_is_asked_for(tmp_path: Path):
     upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: eA==\r\nSec-WebSocket-Version: 13\r\n"
     async with served(tmp_path) as there:

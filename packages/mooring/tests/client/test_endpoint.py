@@ -8,6 +8,7 @@ import pytest
 
 from mooring.client import connection
 from mooring.client.connection import Endpoint, find_endpoint
+from mooring.client.kubectl import ClusterOptions, find_kubeconfig
 from mooring.client.login_file import Login, forget_login, write_login
 from mooring.kinds.manifests import manifests
 from mooring.kinds.release import Release
@@ -50,6 +51,36 @@ def test_a_state_folder_and_an_explicit_address_win_over_the_service(
     monkeypatch.setenv("MOORING_URL", "http://from-the-environment")
     assert find_endpoint().url == "http://from-the-environment"
     assert find_endpoint("http://given").url == "http://given"
+
+
+@pytest.mark.parametrize("url", ["https://evil.example", "http://127.0.0.1:8080@evil.example", "http://[", "evil"])
+def test_a_state_folder_in_the_current_directory_sends_no_token_to_another_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    """The current directory may be a repository that somebody else wrote."""
+    (tmp_path / ".state").mkdir()
+    (tmp_path / ".state" / "url").write_text(f"{url}\n")
+    monkeypatch.setenv("MOORING_TOKEN", "secret")
+    with pytest.raises(Misconfigured, match="does not name this machine"):
+        find_endpoint()
+    assert find_endpoint("http://given").url == "http://given"
+    monkeypatch.setenv("MOORING_STATE", str(tmp_path / ".state"))
+    (tmp_path / ".state" / "url").write_text("https://trusted.example\n")
+    assert find_endpoint().url == "https://trusted.example"
+
+
+def test_a_kubeconfig_in_the_current_directory_is_used_with_the_token_beside_it_alone(tmp_path: Path) -> None:
+    """A kubeconfig can start programs, and the current directory may be a repository that somebody else wrote."""
+    folder = tmp_path / ".state"
+    folder.mkdir()
+    for name, text in (("url", "http://127.0.0.1:8080"), ("token", "of-the-state"), ("kubeconfig", "")):
+        (folder / name).write_text(text)
+    ours, theirs = (Endpoint("http://127.0.0.1:8080", token) for token in ("of-the-state", "another"))
+    assert find_kubeconfig(ours, ClusterOptions(), None) == str(Path(".state") / "kubeconfig")
+    assert find_kubeconfig(theirs, ClusterOptions(), None) == ""
+    assert find_kubeconfig(theirs, ClusterOptions(), folder) == str(folder / "kubeconfig")
+    (folder / "token").unlink()
+    assert find_kubeconfig(Endpoint("http://127.0.0.1:8080", ""), ClusterOptions(), None) == ""
 
 
 def test_a_state_folder_may_be_given_as_text(tmp_path: Path) -> None:

@@ -47,6 +47,21 @@ async def test_a_wrong_password_or_name_is_a_setting_to_correct(postgres: Postgr
         await open_at("mysql://localhost/x")
 
 
+async def test_searches_of_readers_leave_connections_to_claims(postgres: PostgresForTests) -> None:
+    database = await database_at(postgres.url, pool_size=5)
+    try:
+        searches = [asyncio.create_task(database.search("SELECT pg_sleep(0.5)")) for _ in range(8)]
+        await asyncio.sleep(0.2)
+        started = asyncio.get_running_loop().time()
+        await asyncio.gather(*(database.fetch("SELECT pg_sleep(0.1)") for _ in range(4)))
+        assert asyncio.get_running_loop().time() - started < 0.4
+        for search in searches:
+            search.cancel()
+        await asyncio.gather(*searches, return_exceptions=True)
+    finally:
+        await database.close()
+
+
 def test_a_database_is_described_without_its_secrets() -> None:
     assert (
         describe("postgresql://u:p@db.example:5433/ledger?sslmode=require") == "the database ledger at db.example:5433"

@@ -227,3 +227,19 @@ async def test_old_claims_are_counted_up_to_a_limit(world: World) -> None:
     assert await ledger.claims.count_ended(ended_before=after(10), limit=2) == 2
     assert await ledger.claims.count_ended(ended_before=NOW, limit=100) == 0
     assert await ledger.audit.count_completed(before=after(10), limit=5) == 0
+
+
+async def test_claims_that_expired_on_a_pod_are_found(world: World) -> None:
+    ledger = await world.open()
+    ended = []
+    for pod, cause in (
+        ("a", EndCause.EXPIRED),
+        ("a", EndCause.RELEASED),
+        ("b", EndCause.EXPIRED),
+        ("a", EndCause.EXPIRED),
+    ):
+        claim = await claimed(ledger, pod)
+        await ledger.claims.end(claim.id, claim.epoch, cause, now=NOW, reason="")
+        ended.append(claim.id)
+    await claimed(ledger, "a")
+    assert [claim.id for claim in await ledger.claims.expired_on(on("a").pod_uid)] == [ended[0], ended[3]]

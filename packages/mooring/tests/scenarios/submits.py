@@ -29,7 +29,7 @@ def spec(key: str = "night-1", **changes: Any) -> SubmissionSpec:
 
 
 async def submit(replica: Replica, order: SubmissionSpec) -> Submission:
-    view, _ = await replica.mooring.submissions.commands.submit(NAMESPACE, order)
+    view, _ = await replica.mooring.submissions.commands.submit(NAMESPACE, order, actor="ann")
     return view
 
 

@@ -5,13 +5,14 @@ import contextlib
 
 import pytest
 
-from drydock.faults import ArriveLate, Crash, Rule
+from drydock.faults import ArriveLate, Crash, Delay, Rule
 from hawser.errors import KubeError
 from hawser.resources import PODS
 from mooring.ledger.records import AuditFilter
 from mooring.model import names
-from mooring.model.claim import Claim, ClaimState
+from mooring.model.claim import Claim, ClaimState, EndCause
 from mooring.model.claim_request import ClaimRequest
+from mooring.model.errors import Conflict
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour
 from packages.mooring.tests.scenarios.leaks import stamped
 
@@ -79,6 +80,27 @@ async def test_a_stamp_of_a_claim_that_failed_arrives_late_and_its_worker_return
     await until_healed(world)
     await world.until_idle(1)
     assert [one.metadata.uid for one in await world.pods()] == [pod.metadata.uid]
+
+
+async def test_a_stamp_that_is_answered_late_does_not_free_a_worker_that_a_later_session_did_not_give_back(world):
+    replica = world.start(rules=[Rule(Delay(LATE_SECONDS), nth=frozenset({1}), **STAMPS)])
+    desk = replica.mooring.claims.desk
+    await world.pool(warm=1, max=1, reuse="Always")
+    await world.until_idle(1)
+    slow = asyncio.create_task(desk.claim(POOL, ASKED))
+    await world.clock.sleep(1)
+    [row] = (await world.ledger.claims.live()).claims
+    await desk.revoke(row.id, actor="ann", reason="a test")
+    hidden = await desk.claim(POOL, ClaimRequest("hidden", ttl_seconds=30))
+    ended = await world.ledger.claims.expire(
+        hidden.id, hidden.epoch, EndCause.EXPIRED, heartbeat_at=hidden.heartbeat_at, now=world.clock.now(), reason=""
+    )
+    assert ended.applied
+    with pytest.raises(Conflict):
+        await slow
+    assert await epoch_of(world, hidden) == str(row.epoch), "the late stamp names the claim that was revoked"
+    await world.clock.sleep(2 * HEALED_WITHIN)
+    assert await stamped(world)
 
 
 async def test_a_stamp_that_arrives_late_does_not_free_a_worker_that_a_later_session_did_not_give_back(world):

@@ -11,6 +11,8 @@ from hawser.errors import ObjectNotFound
 from hawser.resources import CONFIGMAPS, JOBS, RESOURCEQUOTAS
 from mooring.kinds.resources import SUBMISSIONS, WARMUPS
 from mooring.kinds.views import Submission
+from mooring.ledger.records import AuditFilter
+from mooring.model.audit import AuditOutcome
 from mooring.model.errors import Conflict, InvalidInput
 from mooring.model.names import STEP, SUBMISSION
 from mooring.model.submission import Cancel, KeyReused, job_name, name_for, scripts_name
@@ -311,6 +313,27 @@ async def test_cancel_deletes_what_runs_and_runs_the_finalizer_if_asked(world, f
     assert left == ({"setup", "finalizer"} if finalize else {"setup"})
     with pytest.raises(Conflict, match="already"):
         await desk.cancel(NAMESPACE, name, Cancel("ann"))
+
+
+@pytest.mark.world(scripts=_slow_batches)
+async def test_what_people_ask_of_a_submission_is_in_the_audit_trail_under_their_name(world):
+    replica = world.start()
+    desk = replica.mooring.submissions.commands
+    made = await submit(replica, spec())
+    name = made.metadata.name
+    await world.clock.sleep(1)
+    again = await submit(replica, spec())
+    assert again.metadata.uid == made.metadata.uid
+    await desk.cancel(NAMESPACE, name, Cancel("bob", "wrong database"))
+    await until_phase(world, "Failed")
+    await desk.remove(NAMESPACE, name, actor="carol")
+    trail = (await world.ledger.audit.list(AuditFilter(kind="Submission", namespace=NAMESPACE, name=name))).items
+    acts = [(one.entry.actor, one.entry.action, one.entry.reason, one.outcome) for one in reversed(trail)]
+    assert acts == [
+        ("ann", "create", "", AuditOutcome.DONE),
+        ("bob", "cancel", "wrong database", AuditOutcome.DONE),
+        ("carol", "delete", "", AuditOutcome.DONE),
+    ]
 
 
 @pytest.mark.world(scripts=_slow_batches)

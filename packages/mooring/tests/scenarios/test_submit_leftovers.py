@@ -192,7 +192,7 @@ async def test_what_was_removed_stays_removed(world):
     replica = world.start()
     await submit(replica, spec())
     done = await until_phase(world, "Succeeded")
-    await replica.mooring.submissions.commands.remove(NAMESPACE, done.metadata.name)
+    await replica.mooring.submissions.commands.remove(NAMESPACE, done.metadata.name, actor="ann")
     await world.clock.sleep(30)
     assert await jobs(world) == []
     assert not (await world.client.list(PODS, NAMESPACE)).items

@@ -6,6 +6,8 @@ The parser itself would keep whatever a client sends, and wait for ever for what
 
 import asyncio
 import json
+import re
+from ipaddress import IPv6Address
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
@@ -16,8 +18,10 @@ from mooring.api.metrics import REQUESTS_REFUSED
 MOST_BYTES = 32 * 1024
 MOST_UNREAD_BYTES = 2_000_000  # of a body that nobody reads because its request is answered already
 MOST_PIPELINED = 32  # requests that came before the answers to those before them
+MOST_PORT = 65535
 HEAD_SECONDS = 20.0
 BODY_SECONDS = 60.0
+_HOST = re.compile(rb"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|[A-Za-z0-9._-]*)(?::(?P<port>[0-9]{0,5}))?")
 
 
 def _answer(status: int, code: str, message: str, fix: str, *headers: bytes) -> bytes:
@@ -49,6 +53,23 @@ _TOO_MANY = _answer(
 def too_many_connections() -> bytes:
     """The answer on a connection that is not admitted."""
     return _TOO_MANY
+
+
+def _names_one_host(headers: list[tuple[bytes, bytes]], version: str) -> bool:
+    """RFC 9112, 3.2: of two, a proxy may take one and we the other. What is no host is an error where it is read."""
+    hosts = [value for name, value in headers if name == b"host"]
+    if len(hosts) != 1:
+        return not hosts and version == "1.0"
+    found = _HOST.fullmatch(hosts[0])
+    return found is not None and int(found["port"] or 0) <= MOST_PORT and (not found["six"] or _is_ipv6(found["six"]))
+
+
+def _is_ipv6(text: bytes) -> bool:
+    try:
+        IPv6Address(text.decode())
+    except ValueError:
+        return False
+    return True
 
 
 class LimitedProtocol(HttpToolsProtocol):
@@ -93,6 +114,9 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
+        if not _names_one_host(self.headers, self.parser.get_http_version()):
+            self._end("malformed", _MALFORMED)
+            return
         size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
         if size > MOST_BYTES or len(self.pipeline) >= MOST_PIPELINED:
             self._refuse()

@@ -68,7 +68,8 @@ async def create_submission(
         CREATE_JOBS,
     ):  # Mooring makes the Jobs with its own rights: the caller needs them too
         await authorization.require(request.user, act.access(namespace))
-    view, fresh = await submission_commands.submit(namespace, spec, data.reason, data.name)
+    actor = actor_of(request.user)
+    view, fresh = await submission_commands.submit(namespace, spec, data.reason, data.name, actor=actor)
     return Response(read_detail(view), status_code=201 if fresh else 200)
 
 
@@ -143,9 +144,11 @@ async def cancel_submission(
     summary="Delete a submission that has ended",
     status_code=200,
 )
-async def remove_submission(submission_commands: SubmissionCommands, namespace: str, name: str) -> SubmissionDetail:
+async def remove_submission(
+    request: Request[Any, Any, Any], submission_commands: SubmissionCommands, namespace: str, name: str
+) -> SubmissionDetail:
     """Delete a submission with its Jobs and logs. 409 while it runs: cancel it first."""
-    return read_detail(await submission_commands.remove(namespace, name))
+    return read_detail(await submission_commands.remove(namespace, name, actor=actor_of(request.user)))
 
 
 SUBMISSION_ROUTES: list[ControllerRouterHandler] = [

@@ -15,6 +15,7 @@ from mooring.client.login_file import read_login
 from mooring.client.trust import explain_refusal, make_context
 from mooring.model import names
 from mooring.model.errors import InvalidInput, Misconfigured
+from mooring.model.hosts import is_loopback
 
 STATE_FOLDER = Path(".state")
 IN_CLUSTER_URL = "https://mooring.mooring.svc"
@@ -72,14 +73,15 @@ def find_endpoint(url: str = "", token: str = "", state: StateFolder = None, ca:
         raise InvalidInput("state", state, "the path of a folder")
     if not isinstance(ca, str | os.PathLike | None):
         raise InvalidInput("ca", ca, "the path of a file, or certificates (PEM)")
-    folder = Path(state or os.environ.get("MOORING_STATE", "") or STATE_FOLDER)
+    named = state or os.environ.get("MOORING_STATE", "")
+    folder = Path(named or STATE_FOLDER)
     stored = read_login()
-    url = url or os.environ.get("MOORING_URL", "") or _first_line(folder / "url")
+    url = url or os.environ.get("MOORING_URL", "") or _local_url(folder, trusted=bool(named))
     url = (url or (stored.url if stored is not None else "") or _in_cluster_url()).rstrip("/")
     token = token or os.environ.get("MOORING_TOKEN", "")
     token_file = _token_file() if not token else None
     if not token and token_file is None:
-        token = _first_line(folder / "token")
+        token = read_state(folder, "token")
     if not token and token_file is None and stored is not None and stored.url == url:
         token = stored.token  # for that address, and for no other
     if not token and token_file is None and PROJECTED_TOKEN.exists():
@@ -92,6 +94,31 @@ def find_endpoint(url: str = "", token: str = "", state: StateFolder = None, ca:
         )
     authority = os.fspath(ca) if ca else os.environ.get("MOORING_CA", "")
     return check_endpoint(Endpoint(url, token, authority, token_file))
+
+
+def read_state(folder: Path, name: str) -> str:
+    """The address (`url`) or the token that a local `mooring up` keeps in its folder; empty without one."""
+    return _first_line(folder / name)
+
+
+def _local_url(folder: Path, *, trusted: bool) -> str:
+    """The address of the local `mooring up`. The current directory may be that of somebody else, such as a repository:
+    its folder must not send the caller's token to another machine.
+    """
+    url = read_state(folder, "url")
+    if url and not trusted and not is_loopback(_host(url)):
+        raise Misconfigured(
+            f"{folder / 'url'} in the current directory does not name this machine",
+            fix="name the address with --url or MOORING_URL, or the folder with --state if you trust it",
+        )
+    return url
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
 
 
 def _token_file() -> Path | None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mooring.client.connection import STATE_FOLDER, Endpoint
+from mooring.client.connection import STATE_FOLDER, Endpoint, read_state
 from mooring.model.errors import Misconfigured, Refused
 
 _LOOK_SECONDS = 20
@@ -35,16 +35,19 @@ class WorkerPod:
 
 
 def find_kubeconfig(endpoint: Endpoint, options: ClusterOptions, state: Path | None) -> str:
-    """The one that was given; else that of the local `mooring up` that answers here; else empty: kubectl's own."""
+    """The one that was given; else that of the local `mooring up` that answers here; else empty: kubectl's own.
+
+    A kubeconfig can start programs. That of the current directory, which may be somebody else's, is only used if its
+    folder has the token that Mooring takes.
+    """
     if options.kubeconfig or options.context:
         return options.kubeconfig
-    folder = Path(state or os.environ.get("MOORING_STATE", "") or STATE_FOLDER)
-    try:
-        local = (folder / "url").read_text().strip()
-    except OSError:
-        return ""
+    named = state or os.environ.get("MOORING_STATE", "")
+    folder = Path(named or STATE_FOLDER)
     kept = folder / "kubeconfig"
-    return str(kept) if local == endpoint.url and kept.exists() else ""
+    if read_state(folder, "url") != endpoint.url or not kept.exists():
+        return ""
+    return str(kept) if named or read_state(folder, "token") == endpoint.token != "" else ""
 
 
 class Kubectl:

@@ -35,7 +35,9 @@ class _Warmups(Protocol):
 class _Submissions(Protocol):
     async def cancel(self, namespace: str, name: str, cancel: Cancel) -> Any: ...
 
-    async def submit(self, namespace: str, spec: SubmissionSpec, reason: str = "", name: str = "") -> Any: ...
+    async def submit(
+        self, namespace: str, spec: SubmissionSpec, reason: str = "", name: str = "", *, actor: str
+    ) -> Any: ...
 
 
 class _Pools(Protocol):

@@ -216,7 +216,8 @@ async def submit_work(
     """Submit it. The same key and spec lead to the same submission."""
     namespace, spec, name = _read_submission(data.manifest)
     await _may_submit(request, authorization, namespace)
-    view, _ = await submission_commands.submit(namespace, spec, data.reason or NO_REASON, name)
+    reason, actor = data.reason or NO_REASON, actor_of(request.user)
+    view, _ = await submission_commands.submit(namespace, spec, reason, name, actor=actor)
     return Redirect(f"/submissions/{namespace}/{view.metadata.name}", status_code=303)
 
 

@@ -95,7 +95,7 @@ def _order(key: str, outfmt: str | tuple[str, ...]) -> SubmissionSpec:
 async def _start_neighbour(stage: Stage, seen: Seen) -> None:
     """Another submission, which runs all the time."""
     order = SubmissionSpec(key=NEIGHBOUR, program="blastn", batches=(Step(name="long"),))
-    await stage.replicas[-1].mooring.submissions.commands.submit(NAMESPACE, order)
+    await stage.replicas[-1].mooring.submissions.commands.submit(NAMESPACE, order, actor="ann")
     while not (running := [job for job in await _jobs(stage) if job.status.ready]):
         await stage.clock.sleep(_LOOK_SECONDS)
     seen.neighbour = {job.metadata.uid for job in running}
@@ -127,7 +127,7 @@ async def _leave(stage: Stage, name: str) -> None:
 async def _submit_with_a_quote(stage: Stage, seen: Seen) -> None:
     before, started = len(await _jobs(stage)), stage.seconds
     try:
-        await stage.replicas[-1].mooring.submissions.commands.submit(NAMESPACE, _order(KEYS[0], QUOTED))
+        await stage.replicas[-1].mooring.submissions.commands.submit(NAMESPACE, _order(KEYS[0], QUOTED), actor="ann")
     except InvalidInput as refusal:
         seen.quote_refused_after = round(stage.seconds - started, 1)
         seen.jobs_for_the_quote = max(len(await _jobs(stage)) - before, 0)
@@ -139,14 +139,14 @@ async def _submit_again(stage: Stage, seen: Seen) -> None:
     desk = stage.replicas[-1].mooring.submissions.commands
     adopting = msgspec.structs.replace(_order(ADOPTING, TOKENS), adopt=Adopt(OLDER))
     orders = [*(_order(key, TOKENS) for key in KEYS), adopting]
-    await asyncio.gather(*(desk.submit(NAMESPACE, order) for order in orders))
+    await asyncio.gather(*(desk.submit(NAMESPACE, order, actor="ann") for order in orders))
     stage.narrate(f"{len(KEYS)} submits at once, under the names of the leftovers, and one that adopts Jobs of a tool")
 
 
 async def _submit_without_account(stage: Stage, seen: Seen) -> None:
     """Its Jobs would wait for pods that nobody can make, and block the next submit."""
     order = msgspec.structs.replace(_order(STRANGER, TOKENS), service_account="missing")
-    await stage.replicas[-1].mooring.submissions.commands.submit(NAMESPACE, order)
+    await stage.replicas[-1].mooring.submissions.commands.submit(NAMESPACE, order, actor="ann")
     started = stage.seconds
     while stage.seconds - started < _REFUSED_WITHIN_SECONDS:
         status = (await stage.client.get(SUBMISSIONS, name_for(STRANGER), NAMESPACE)).status

@@ -21,10 +21,10 @@ from mooring.model.errors import Unavailable
 from mooring.model.seal import SealKey
 
 _READS = frozenset(
-    {"all", "count_by_pool", "count_completed", "count_ended", "count_open", "counts", "find", "find_by_key",
-     "find_by_prefix", "get", "heads", "served_by_owner", "holds", "incarnation", "issued_epoch", "list", "live",
-     "live_by_pods", "load", "occupancy", "of_all", "of_pool", "ping", "position", "queue", "read", "succeeds",
-     "summarised_until", "time", "waiting"}
+    {"all", "count_by_pool", "count_completed", "count_ended", "count_open", "counts", "expired_on", "find",
+     "find_by_key", "find_by_prefix", "get", "heads", "holds", "incarnation", "issued_epoch", "list",
+     "live", "live_by_pods", "load", "occupancy", "of_all", "of_pool", "ping", "position", "queue", "read",
+     "served_by_owner", "succeeds", "summarised_until", "time", "waiting"}
 )  # fmt: skip
 
 

@@ -163,6 +163,10 @@ class Claims(Waiting, Protocol):
         """Live claims on these pods, ordered by pod and slot."""
         ...
 
+    async def expired_on(self, pod_uid: str) -> tuple[Claim, ...]:
+        """Claims on this pod that expired, the oldest first."""
+        ...
+
     async def queue(self, namespace: str, pool: str) -> tuple[Claim, ...]:
         """Waiting claims in the order in which they will be served."""
         ...

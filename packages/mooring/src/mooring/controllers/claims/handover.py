@@ -32,7 +32,7 @@ from mooring.model.claim import (
 from mooring.model.errors import MooringError, StaleEpoch, Unavailable
 from mooring.model.moments import later
 from mooring.model.pool import Pool
-from mooring.planning.invariants.claims import never_ran, worked_later
+from mooring.planning.invariants.claims import never_given, never_ran, worked_later
 
 log = structlog.get_logger()
 
@@ -162,10 +162,18 @@ class Handover:
         try:
             if row is not None and row.live and row.pod_uid == claim.pod_uid:
                 await self._stamps.stamp(row, place)
-            elif never_ran(row, claim.epoch) and not worked_later(row, claim.epoch, place.worker.uid):
+            elif await self._is_unused(claim, row, place):
                 await self._release.withdraw(claim)
         except MooringError as error:
             log.warning("a stamp is left to the invariants", claim=claim.id, error=error.message)
+
+    async def _is_unused(self, claim: Claim, row: Claim | None, place: Place) -> bool:
+        """Whether nobody works under the stamp, nor under one that it replaced: a session that expired may go on."""
+        if not never_ran(row, claim.epoch) or worked_later(row, claim.epoch, place.worker.uid):
+            return False
+        expired = await self._ledger.claims.expired_on(place.worker.uid)
+        later = [one for one in expired if one.epoch > claim.epoch]
+        return all(never_given(one, one.epoch) for one in later)
 
     async def _fail(self, claim: Claim, place: Place, reason: str) -> None:
         try:

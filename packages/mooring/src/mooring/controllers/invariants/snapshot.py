@@ -11,8 +11,8 @@ from mooring.controllers.invariants.stamp_checks import StampChecks
 from mooring.engine.absence import live_uid
 from mooring.engine.context import Context
 from mooring.engine.words import speakers_for
-from mooring.ledger.records import ClaimFilter, LiveClaims
-from mooring.model.claim import Claim, ClaimState
+from mooring.ledger.records import LiveClaims
+from mooring.model.claim import Claim
 from mooring.model.health import WorkerHealth
 from mooring.model.worker import Worker
 from mooring.planning.invariants.claims import Account, ClaimsSnapshot
@@ -83,7 +83,7 @@ class ClaimsSnapshots:
             claims=live.claims,
             executing={suspect.uid: self._given.executing(suspect) for suspect in suspects},
             stamped_claims=rows,
-            expired={suspect.uid: await self._expired(suspect.uid) for suspect in suspects},
+            expired={suspect.uid: await self._ledger.claims.expired_on(suspect.uid) for suspect in suspects},
             absent_pods=frozenset(c.pod_uid for c, gone in zip(homeless, absent, strict=True) if gone and c.pod_uid),
             departed_pods={uid: departed[uid] for c in homeless if (uid := c.pod_uid) and uid in departed},
             accounts=await self._accounts(workers),
@@ -98,10 +98,6 @@ class ClaimsSnapshots:
 
     async def _row(self, claim_id: str) -> Claim | None:
         return await self._ledger.claims.get(claim_id) if claim_id else None
-
-    async def _expired(self, pod_uid: str) -> tuple[Claim, ...]:
-        which = ClaimFilter(pod_uid=pod_uid, states=frozenset({ClaimState.EXPIRED}))
-        return (await self._ledger.claims.list(which)).items
 
     async def _is_absent(self, claim: Claim) -> bool:
         """Only a live 404, or another uid under that name, proves absence."""

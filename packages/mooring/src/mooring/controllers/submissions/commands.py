@@ -1,5 +1,7 @@
-"""What may be asked for: submit, cancel, remove, and read logs."""
+"""What may be asked for: submit, cancel, remove, and read logs. Changes are audited with their actor and reason."""
 
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -17,19 +19,30 @@ from hawser.resources import PODS
 from hawser.views import Pod
 from mooring.controllers.submissions.informer import SubmissionInformer
 from mooring.controllers.submissions.manifests import submission_manifest
+from mooring.engine.audit import DONE, Result
 from mooring.engine.context import Context
 from mooring.engine.creator import Creator, NameTaken
 from mooring.kinds.resources import SUBMISSIONS
 from mooring.kinds.views import Submission
 from mooring.model import command_checks, names
-from mooring.model.errors import Conflict, InvalidInput, NotFound, Unavailable
+from mooring.model.audit import AuditOutcome, Subject
+from mooring.model.errors import Conflict, InvalidInput, MooringError, NotFound, Unavailable
 from mooring.model.evidence import clean_log, clean_reason
 from mooring.model.submission import ENDED, Cancel, KeyReused, Phase, SubmissionSpec, name_for, spec_hash
 from mooring.model.submission_checks import check_submission, check_submission_name
 from mooring.model.unreadable import InvalidField
 
+KIND = "Submission"
 MOST_LOG_LINES = 1_000
 _LOG_BYTES = 512 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Asker:
+    """Who asks, and why."""
+
+    actor: str
+    reason: str = ""
 
 
 class SubmissionCommands:
@@ -37,11 +50,12 @@ class SubmissionCommands:
 
     def __init__(self, context: Context, informer: SubmissionInformer) -> None:
         self._client = context.client
+        self._auditor = context.auditor
         self._informer = informer
         self._creator = Creator(context.client, context.clock, context.entropy)
 
     async def submit(
-        self, namespace: str, spec: SubmissionSpec, reason: str = "", name: str = ""
+        self, namespace: str, spec: SubmissionSpec, reason: str = "", name: str = "", *, actor: str
     ) -> tuple[Submission, bool]:
         """The submission, and whether it is new. A refused one that is sent again is looked at again.
 
@@ -55,52 +69,84 @@ class SubmissionCommands:
             if name and _same(elsewhere, spec):
                 raise _named_otherwise(spec.key, elsewhere.metadata.name, name)
             return await self._again(elsewhere, spec), False
-        body = submission_manifest(namespace, wanted, spec, clean_reason(reason))
-        try:
-            view, fresh = await self._creator.create(SUBMISSIONS, body, namespace, lambda found: _same(found, spec))
-        except NameTaken as taken:
-            if taken.found.terminating:
-                raise Conflict(
-                    f"the submission {taken.found.metadata.name} is being deleted", fix="submit again in a moment"
-                ) from taken
-            if isinstance(taken.found, Submission) and taken.found.spec.key != spec.key:
-                raise _name_taken(wanted, taken.found.spec.key) from taken
-            raise _reused(spec.key, taken.found.metadata.name) from taken
-        except KubeError as error:
-            raise _explain(error, namespace) from error
+        if (known := await self._known(namespace, wanted, spec)) is not None:
+            return await self._again(known, spec), False
+        view, fresh = await self._create(namespace, wanted, spec, _Asker(actor, clean_reason(reason)))
         return (view, True) if fresh else (await self._again(view, spec), False)
+
+    async def _known(self, namespace: str, name: str, spec: SubmissionSpec) -> Submission | None:
+        """The same submission, if it was made before: to send it again changes nothing, so it is not audited."""
+        if self._informer.submission(f"{namespace}/{name}") is None:
+            return None
+        try:
+            found = await self._client.get(SUBMISSIONS, name, namespace)
+        except ObjectNotFound:
+            return None
+        except KubeError as error:
+            raise _explain(error, namespace, name) from error
+        return found if _same(found, spec) and not found.terminating else None
+
+    async def _create(self, namespace: str, name: str, spec: SubmissionSpec, asker: _Asker) -> tuple[Submission, bool]:
+        body = submission_manifest(namespace, name, spec, asker.reason)
+        found: list[tuple[Submission, bool]] = []
+
+        async def create() -> Result:
+            try:
+                found.append(await self._creator.create(SUBMISSIONS, body, namespace, lambda there: _same(there, spec)))
+            except NameTaken as taken:
+                raise _explain_taken(taken, name, spec.key) from taken
+            except KubeError as error:
+                raise _explain(error, namespace) from error
+            return DONE if found[0][1] else (AuditOutcome.SKIPPED, "it exists already")
+
+        await self._carry_out(create, "create", Subject(KIND, namespace, name, ""), asker, key=spec.key)
+        return found[0]
+
+    async def _carry_out(
+        self, act: Callable[[], Awaitable[Result]], action: str, subject: Subject, asker: _Asker, **evidence: Any
+    ) -> None:
+        await self._auditor.carry_out(
+            act, actor=asker.actor, action=action, subject=subject, reason=asker.reason, evidence=evidence
+        )
 
     async def cancel(self, namespace: str, name: str, cancel: Cancel) -> Submission:
         """Ask for the end; the reconciler deletes what runs, and runs the finalizer if that is asked for."""
         view = await self._read(namespace, name)
         if view.status.phase in ENDED:
             raise Conflict(f"the submission {namespace}/{name} has {view.status.phase.lower()} already")
-        text = msgspec.json.encode(cancel).decode()
-        patch = {"metadata": {"uid": view.metadata.uid, "annotations": {names.CANCEL: text}}}
-        try:
-            return await self._client.merge_patch(SUBMISSIONS, view.metadata.name, patch, namespace)
-        except KubeError as error:
-            raise _explain(error, namespace, name) from error
+        meta, text = view.metadata, msgspec.json.encode(cancel).decode()
+        patch = {"metadata": {"uid": meta.uid, "annotations": {names.CANCEL: text}}}
+        written: list[Submission] = []
 
-    async def remove(self, namespace: str, name: str) -> Submission:
+        async def ask() -> Result:
+            try:
+                written.append(await self._client.merge_patch(SUBMISSIONS, meta.name, patch, namespace))
+            except KubeError as error:
+                raise _explain(error, namespace, name) from error
+            return DONE
+
+        asker = _Asker(cancel.by, clean_reason(cancel.reason))
+        await self._carry_out(ask, "cancel", _subject(view), asker, key=view.spec.key, finalize=cancel.finalize)
+        return written[0]
+
+    async def remove(self, namespace: str, name: str, *, actor: str) -> Submission:
         """Forget one that has ended, or was refused: its Jobs and their logs go with it."""
         view = await self._read(namespace, name)
         if view.status.phase not in (*ENDED, Phase.REFUSED):
             raise Conflict(f"the submission {namespace}/{name} has not ended", fix="cancel it first")
         meta = view.metadata
-        try:
-            await self._client.delete(
-                SUBMISSIONS,
-                meta.name,
-                namespace,
-                uid=meta.uid,
-                resource_version=meta.resource_version,
-                propagation="Background",
-            )
-        except ObjectNotFound:
-            return view
-        except KubeError as error:
-            raise _explain(error, namespace, name) from error
+
+        async def delete() -> Result:
+            version = {"uid": meta.uid, "resource_version": meta.resource_version}
+            try:
+                await self._client.delete(SUBMISSIONS, meta.name, namespace, **version, propagation="Background")
+            except ObjectNotFound:
+                return DONE
+            except KubeError as error:
+                raise _explain(error, namespace, name) from error
+            return DONE
+
+        await self._carry_out(delete, "delete", _subject(view), _Asker(actor), key=view.spec.key)
         return view
 
     async def logs(self, namespace: str, name: str, step: str, lines: int) -> tuple[str, tuple[str, ...]]:
@@ -174,6 +220,19 @@ def _check(namespace: str, spec: SubmissionSpec, name: str) -> None:
         raise first
 
 
+def _subject(view: Submission) -> Subject:
+    return Subject(KIND, view.metadata.namespace, view.metadata.name, view.metadata.uid)
+
+
+def _explain_taken(taken: NameTaken, name: str, key: str) -> Conflict:
+    found = taken.found
+    if found.terminating:
+        return Conflict(f"the submission {found.metadata.name} is being deleted", fix="submit again in a moment")
+    if isinstance(found, Submission) and found.spec.key != key:
+        return _name_taken(name, found.spec.key)
+    return _reused(key, found.metadata.name)
+
+
 def _same(view: Submission, spec: SubmissionSpec) -> bool:
     return not view.defects and spec_hash(view.spec) == spec_hash(spec)
 
@@ -202,7 +261,7 @@ def _name_taken(name: str, key: str) -> Conflict:
     )
 
 
-def _explain(error: KubeError, namespace: str, name: str = "") -> Exception:
+def _explain(error: KubeError, namespace: str, name: str = "") -> MooringError:
     """What the API server answered, as an error of Mooring."""
     match error:
         case ObjectNotFound():
@@ -214,7 +273,7 @@ def _explain(error: KubeError, namespace: str, name: str = "") -> Exception:
         case ConnectionFailed() | ServerFailed() | TooManyRequests():
             return Unavailable(f"the cluster did not answer: {error.message}", fix="send the same key again")
         case _:
-            return error
+            return Conflict(f"the API server refuses it: {error.message}", fix="mooring doctor")
 
 
 def _started(pod: Pod) -> str:

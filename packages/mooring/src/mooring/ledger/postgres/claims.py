@@ -222,6 +222,9 @@ class PostgresClaims:
     async def queue(self, namespace: str, pool: str) -> tuple[Claim, ...]:
         return self._claims(await self._database.fetch(_SQL["queue"], namespace, pool))
 
+    async def expired_on(self, pod_uid: str) -> tuple[Claim, ...]:
+        return self._claims(await self._database.scan(_SQL["expired_on"], pod_uid))
+
     async def heads(self, namespace: str, pool: str, *, now: datetime, skip: Collection[str] = ()) -> tuple[Claim, ...]:
         return self._claims(await self._database.fetch(_SQL["heads"], namespace, pool, now, list(skip)))
 

@@ -283,6 +283,10 @@ SELECT {claim} FROM claims
 WHERE pod_uid = ANY($1::text[]) AND ended_at IS NULL
 ORDER BY pod_uid, slot
 
+-- name: expired_on
+-- No index has the pods of ended claims: this is asked only of pods whose stamp no live claim explains.
+SELECT {claim} FROM claims WHERE pod_uid = $1 AND state = 'expired' ORDER BY ticket
+
 -- name: queue
 SELECT {claim} FROM claims WHERE namespace = $1 AND pool = $2 AND {queued} ORDER BY priority DESC, ticket
 

@@ -55,6 +55,14 @@ class MemoryClaimReads:
         counted = {uid: count for uid, count in held.items() if uid is not None}
         return Occupancy(present.id, present.armed, counted, len(order_queue(store, namespace, pool)))
 
+    async def expired_on(self, pod_uid: str) -> tuple[Claim, ...]:
+        found = [
+            claim
+            for claim in (await self._session.turn()).claims.values()
+            if claim.pod_uid == pod_uid and claim.state is ClaimState.EXPIRED
+        ]
+        return tuple(sorted(found, key=lambda claim: claim.ticket))
+
     async def live_by_pods(self, pod_uids: Iterable[str]) -> tuple[Claim, ...]:
         wanted = set(pod_uids)
         found = (await self._session.turn()).holders.values()

@@ -75,9 +75,10 @@ def test_while_postgresql_hangs_a_client_says_so_keeps_its_place_and_goes_on(tmp
             eventually(lambda: told)
             hanging.send(signal.SIGSTOP)
             try:
+                eventually(lambda: "does not answer" in told[-1].why.message, 30)
                 before = len(told)
                 time.sleep(HUNG_SECONDS)
-                during = [report.why.message for report in told[before + 1 :]]
+                during = [report.why.message for report in told[before:]]
             finally:
                 hanging.send(signal.SIGCONT)
             assert during and all("does not answer" in message for message in during), during

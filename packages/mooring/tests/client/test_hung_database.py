@@ -75,7 +75,7 @@ def test_while_postgresql_hangs_a_client_says_so_keeps_its_place_and_goes_on(tmp
             eventually(lambda: told)
             hanging.send(signal.SIGSTOP)
             try:
-                eventually(lambda: "does not answer" in told[-1].why.message, 30)
+                eventually(lambda: "does not answer" in told[-1].why.message, seconds=30)
                 before = len(told)
                 time.sleep(HUNG_SECONDS)
                 during = [report.why.message for report in told[before:]]
@@ -84,7 +84,7 @@ def test_while_postgresql_hangs_a_client_says_so_keeps_its_place_and_goes_on(tmp
             assert during and all("does not answer" in message for message in during), during
             assert any("the database mooring" in message for message in during), during
             assert waiting.is_alive(), "it goes on"
-            again = eventually(lambda: find_claim(dock, "patient"), 30)
+            again = eventually(lambda: find_claim(dock, "patient"), seconds=30)
             assert again.id == claim.id and again.open, "it keeps its place"
         waiting.join(60)
         assert got == [claim.id]

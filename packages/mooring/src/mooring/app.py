@@ -43,13 +43,13 @@ from mooring.engine.fitness import Fitness
 from mooring.engine.gate import Gate
 from mooring.engine.housekeeping import KEEP_DEFAULT, Housekeeping, Retention
 from mooring.engine.leader import Candidate, Leadership
+from mooring.engine.liveness import SignsOfLife
 from mooring.engine.metrics import CACHE_FRESH, CACHE_OBJECTS, LEADING, KnownPools, LeaderGauge
 from mooring.engine.nodes.informer import NodeInformer
 from mooring.engine.own_api import OwnApi
 from mooring.engine.stored_time import LedgerClock
 from mooring.engine.switches import Switches
 from mooring.engine.trust import LedgerTrust
-from mooring.engine.words import WordBook
 from mooring.ledger.observed import observe
 from mooring.ledger.port import Ledger
 from mooring.model.certificate import CertificateState
@@ -170,7 +170,7 @@ class Mooring:
             gate=Gate(self.leadership, self.switches, base),
             brakes=Brakes(self.nodes, base, self.switches, LedgerTrust(ledger.incarnation.id)),
             nodes=self.nodes,
-            words=WordBook(ledger, clock, self._timeouts, options.id, given.adapters.own_api),
+            liveness=SignsOfLife(ledger, clock, self._timeouts, options.id, given.adapters.own_api),
         )
 
     def _queries(self, options: ReplicaOptions) -> Readings:
@@ -207,7 +207,7 @@ class Mooring:
             group.create_task(self.fitness.run())
             group.create_task(self.leadership.run())
             group.create_task(self.switches.run())
-            group.create_task(self.context.words.run())
+            group.create_task(self.context.liveness.run())
             group.create_task(self.polls.run())
             group.create_task(self.claims.run())
             group.create_task(self.invariants.run())

@@ -185,7 +185,7 @@ class Dock:
             status = (await self.client.get(WORKERPOOLS.raw(), name, NAMESPACE)).get("status") or {}
             if status.get("idle", -1) == spec["warm"]:
                 for worker in self.mooring.fleet.workers(f"{NAMESPACE}/{name}"):
-                    await self.mooring.polls.hear(worker)  # as an agent that has just started
+                    await self.mooring.polls.record(worker)  # as an agent that has just started
                 return
             await asyncio.sleep(0.05)
         raise AssertionError(f"no {spec['warm']} idle workers: {status}")

@@ -18,7 +18,7 @@ from mooring.app import Adapters, Mooring, ReplicaOptions, Surroundings
 from mooring.controllers.activity import PolledActivity
 from mooring.engine.switches import Switches
 from mooring.incidents.documents import StagedDocuments
-from mooring.incidents.fakes import Doctor, Gateway, Mint, Witness, Words
+from mooring.incidents.fakes import Doctor, Gateway, Mint, ScriptedActivity, Witness
 from mooring.incidents.replica import LedgerFault, Replica, SharedFate, no_fault
 from mooring.incidents.scene import Scene, compute_cells
 from mooring.kinds.installation import install_crds, install_headroom_class
@@ -94,7 +94,7 @@ class Stage:
         self.ledger = setting.open_ledger()
         self._open_ledger = setting.open_ledger
         self.mint = Mint()
-        self.words: PolledActivity = Words(clock)
+        self.words: PolledActivity = ScriptedActivity(clock)
         self.documents = StagedDocuments()
         self.doctor = Doctor()
         self.gateway = Gateway()

@@ -87,7 +87,7 @@ async def serve(settings: Settings, timeouts: Timeouts) -> None:
             ),
             Adapters(
                 minter,
-                PolledActivity(clock, timeouts.worker_word),
+                PolledActivity(clock, timeouts.worker_report),
                 documents,
                 HttpProbe(outgoing),
                 HttpOwnApi(settings.worker_url or address),

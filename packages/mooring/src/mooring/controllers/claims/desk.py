@@ -12,7 +12,7 @@ from mooring.controllers.claims.release import ClaimRelease
 from mooring.controllers.claims.waiting_clients import Caller, ClientGone, WaitingClients
 from mooring.controllers.fleet import Fleet
 from mooring.engine.context import Context
-from mooring.engine.words import hear_former_holder
+from mooring.engine.liveness import record_former_holder
 from mooring.model.claim import (
     Admission,
     AdmissionVerdict,
@@ -83,7 +83,7 @@ class ClaimDesk:
         self._refusals = refusals
         self._clients = clients
         self._clock = context.clock
-        self._words = context.words
+        self._liveness = context.liveness
         self._entropy = context.entropy
 
     async def claim_for(self, pool_key: str, request: ClaimRequest, holder: str) -> Claim:
@@ -280,12 +280,12 @@ class ClaimDesk:
         return next((place for place, waiting in enumerate(order, 1) if waiting.id == claim.id), None)
 
     async def heartbeat(self, claim_id: str, epoch: int) -> Claim:
-        """The holder is alive; a stale epoch is refused, and is still a word of the worker that had it."""
+        """The holder is alive; a stale epoch is refused, and is still a sign of life of the worker that had it."""
         outcome = await self._ledger.claims.heartbeat(claim_id, epoch, now=self._clock.now())
         if outcome.claim is None:
             raise unknown_claim(claim_id)
         if not outcome.applied:
-            hear_former_holder(self._words, outcome.claim, epoch)
+            record_former_holder(self._liveness, outcome.claim, epoch)
         return outcome.require()
 
     async def release(self, claim_id: str, epoch: int, reason: str = "") -> Claim:

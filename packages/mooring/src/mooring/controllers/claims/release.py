@@ -193,7 +193,7 @@ class ClaimRelease:
             await self._delete(claim, pod)
 
     async def _is_given_back(self, pod: Pod, stamped: int) -> bool:
-        """Whether the session that the stamp names is over by its holder's word, or never began.
+        """Whether the session that the stamp names was released by its holder, or never began.
 
         The work of one that expired may go on. That concerns the invariants, not who ends another claim.
         """

@@ -142,7 +142,7 @@ class HealthChecks:
             HEALTH_CHECKS.labels("ok" if answer.ok else "failed").inc()
             if self._checked.get(worker.uid) is checked:
                 if answer.executing is not None:
-                    self._activity.hear(worker.uid, executing=answer.executing)
+                    self._activity.record(worker.uid, executing=answer.executing)
                 self._record(worker.uid, checked, answer, health)
         if self._checked.get(worker.uid) is checked:
             self._schedule(worker.uid, checked, health)

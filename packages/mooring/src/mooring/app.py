@@ -25,9 +25,9 @@ from mooring.controllers.polls import Polls
 from mooring.controllers.pools.controller import PoolController
 from mooring.controllers.pools.controller import Surroundings as PoolSurroundings
 from mooring.controllers.pools.health import HealthChecks
-from mooring.controllers.pools.home import Home
 from mooring.controllers.pools.informer import PoolInformer
 from mooring.controllers.pools.probe import Probe
+from mooring.controllers.pools.server_address import ServerAddress
 from mooring.controllers.services.controller import ServiceController
 from mooring.controllers.services.document import Documents
 from mooring.controllers.submissions.controller import SubmissionController
@@ -141,8 +141,8 @@ class Mooring:
         signs = WorkerSigns(adapters.activity.executing, self.health.failed)
         self.invariants = InvariantController(context, self.fleet, signs, self.claims.stamps, self.claims.release)
         self.invariant_commands = InvariantCommands(context)
-        home = partial(_find_home, given.options)
-        pools = PoolSurroundings(home, ready.idle, self.invariants.protection.ends, polls.silence)
+        server = partial(_read_server_address, given.options)
+        pools = PoolSurroundings(server, ready.idle, self.invariants.protection.ends, polls.silence)
         self.pools = self._add(PoolController(context, self.fleet, self.health, pools))
         self.invariants.protection.on_end(self.pools.look_at)
         polls.on_change(lambda pool_key, _: self.pools.look_at(pool_key))
@@ -301,8 +301,8 @@ class Mooring:
         return self.queries.fleet.invariants() if self.switches.known else ()
 
 
-def _find_home(options: ReplicaOptions) -> Home:
-    return Home(options.worker_url, options.worker_ca())
+def _read_server_address(options: ReplicaOptions) -> ServerAddress:
+    return ServerAddress(options.worker_url, options.worker_ca())
 
 
 def _length(reflector: Follower[Any]) -> float:

@@ -10,10 +10,10 @@ from mooring.controllers.pools.demand import DemandTracker
 from mooring.controllers.pools.headroom import PlaceholderCreation
 from mooring.controllers.pools.health import HealthChecks
 from mooring.controllers.pools.history import HistoryRecorder
-from mooring.controllers.pools.home import FindHome
 from mooring.controllers.pools.informer import PoolInformer
 from mooring.controllers.pools.quarantine import Quarantines
 from mooring.controllers.pools.reconciler import PoolMakers, PoolReconciler
+from mooring.controllers.pools.server_address import ReadServerAddress
 from mooring.controllers.pools.snapshot import PoolSnapshots, PoolViews, ProtectionEnds, Silence
 from mooring.engine.context import Context
 from mooring.engine.controller import Controller
@@ -34,7 +34,7 @@ LEISURELY_SECONDS = 1.0  # nothing is to be done, only the status to be written
 class Surroundings:
     """What pools are given by others."""
 
-    home: FindHome  # for workers that poll
+    server: ReadServerAddress  # for workers that poll
     idle_workers: Callable[[str], int]  # by pool key: how many nobody holds
     protection_ends: ProtectionEnds
     silence: Silence
@@ -49,9 +49,9 @@ class PoolController(Controller[PoolInformer, Pool, PoolSnapshot, PoolPlan]):
         demand = DemandTracker(context, informer)
         self._history = HistoryRecorder(context, informer, demand, lambda key: self.look_at(key, SOON_SECONDS))
         self._idle_workers = given.idle_workers
-        self.adoption = PodAdoption(context, informer, given.home)
+        self.adoption = PodAdoption(context, informer, given.server)
         self.commands = PoolCommands(context)
-        creation = WorkerCreation(context, given.home)
+        creation = WorkerCreation(context, given.server)
         headroom = PlaceholderCreation(context)
         views = PoolViews(health, self.quarantines, given.protection_ends, given.silence, demand, headroom)
         snapshots = PoolSnapshots(context, informer, creation, views)

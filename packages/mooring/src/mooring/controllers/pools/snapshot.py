@@ -87,7 +87,7 @@ class PoolSnapshots:
         return PoolSnapshot(
             now=self._context.clock.now(),
             pool=pool,
-            spec_hash=spec_hash(pool, self._creation.home()),
+            spec_hash=spec_hash(pool, self._creation.server()),
             workers=workers,
             classified=roster.classify(workers, nodes, claims.held, unhealthy),
             nodes=nodes,
@@ -135,7 +135,7 @@ class PoolSnapshots:
         of = (spec_hash(pool), placed, nodes.changes)
         known = self._fits.get(pool.key)
         if known is None or known.of != of:
-            pod = worker_manifest(pool, pool.name, placed, self._context.ledger.incarnation.id, self._creation.home())
+            pod = worker_manifest(pool, pool.name, placed, self._context.ledger.incarnation.id, self._creation.server())
             found = plan_preflight(pod, nodes.by_name.values(), templates=nodes.templates)
             known = self._fits[pool.key] = _Fit(of, found)
         return known.found

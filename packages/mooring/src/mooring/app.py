@@ -12,8 +12,7 @@ from hawser.follower import Follower
 from mooring import __version__
 from mooring.controllers.activity import PolledActivity
 from mooring.controllers.budgets.controller import BudgetController
-from mooring.controllers.claims.controller import ClaimController
-from mooring.controllers.claims.controller import Surroundings as ClaimSurroundings
+from mooring.controllers.claims.controller import ClaimController, ClaimDependencies
 from mooring.controllers.claims.metrics import ClaimFigures
 from mooring.controllers.claims.mint import Minter
 from mooring.controllers.claims.ready_index import ReadyIndex
@@ -22,8 +21,7 @@ from mooring.controllers.invariants.commands import InvariantCommands
 from mooring.controllers.invariants.controller import InvariantController
 from mooring.controllers.invariants.snapshot import WorkerSigns
 from mooring.controllers.polls import Polls
-from mooring.controllers.pools.controller import PoolController
-from mooring.controllers.pools.controller import Surroundings as PoolSurroundings
+from mooring.controllers.pools.controller import PoolController, PoolDependencies
 from mooring.controllers.pools.health import HealthChecks
 from mooring.controllers.pools.informer import PoolInformer
 from mooring.controllers.pools.probe import Probe
@@ -99,7 +97,7 @@ class ReplicaOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class Dependencies:
     """What a replica is given: a cluster, a ledger, time and randomness, its options and its adapters."""
 
     client: KubeClient
@@ -113,7 +111,7 @@ class Surroundings:
 class Mooring:
     """One replica of the control plane. `run` until cancelled; `stop` to end it gently."""
 
-    def __init__(self, given: Surroundings, timeouts: Timeouts = Timeouts()) -> None:
+    def __init__(self, given: Dependencies, timeouts: Timeouts = Timeouts()) -> None:
         assert_order(timeouts)
         self._timeouts = timeouts
         self._controllers: list[AnyController] = []
@@ -136,13 +134,13 @@ class Mooring:
         polls.on_change(ready.update)
         self._standings = PoolStandings(self.fleet, self.nodes, self.health, ready, polls, clock)
 
-        claims = ClaimSurroundings(adapters.minter, adapters.activity, polls, self._standings.shortage)
+        claims = ClaimDependencies(adapters.minter, adapters.activity, polls, self._standings.shortage)
         self.claims = ClaimController(context, self.fleet, ready, claims)
         signs = WorkerSigns(adapters.activity.executing, self.health.failed)
         self.invariants = InvariantController(context, self.fleet, signs, self.claims.stamps, self.claims.release)
         self.invariant_commands = InvariantCommands(context)
         server = partial(_read_server_address, given.options)
-        pools = PoolSurroundings(server, ready.idle, self.invariants.protection.ends, polls.silence)
+        pools = PoolDependencies(server, ready.idle, self.invariants.protection.ends, polls.silence)
         self.pools = self._add(PoolController(context, self.fleet, self.health, pools))
         self.invariants.protection.on_end(self.pools.look_at)
         polls.on_change(lambda pool_key, _: self.pools.look_at(pool_key))
@@ -153,7 +151,7 @@ class Mooring:
         self.queries = self._queries(given.options)
         self.queries.doctor.look_too("mints", MintChecks(context, self.fleet, adapters.minter.refusal).look)
 
-    def _context(self, given: Surroundings) -> Context:
+    def _context(self, given: Dependencies) -> Context:
         """The mechanisms that all controllers share."""
         figures = ClaimFigures(lambda key: self.fleet.pool(key) is not None)
         ledger, clock, options = observe(given.ledger, figures), given.clock, given.options

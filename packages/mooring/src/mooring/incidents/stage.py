@@ -14,7 +14,7 @@ from hawser.clock import Clock, Entropy, LoopClock
 from hawser.reflector import Reflector, Scope
 from hawser.resources import NAMESPACES, PODS
 from hawser.views import Pod
-from mooring.app import Adapters, Mooring, ReplicaOptions, Surroundings
+from mooring.app import Adapters, Dependencies, Mooring, ReplicaOptions
 from mooring.controllers.activity import PolledActivity
 from mooring.engine.switches import Switches
 from mooring.incidents.documents import StagedDocuments
@@ -175,7 +175,7 @@ class Stage:
         process, clock = Process(), SkewedClock(self.clock)
         transport = FaultyTransport(self.sandbox.transport, Plan(rules), self.clock, self.entropy, process)
         ledger = FaultyLedger(self._open_ledger(), SharedFate(process, fault))
-        given = Surroundings(
+        given = Dependencies(
             KubeClient(transport, namespaces=namespaces),
             ledger,
             clock,

@@ -31,8 +31,8 @@ LEISURELY_SECONDS = 1.0  # nothing is to be done, only the status to be written
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What pools are given by others."""
+class PoolDependencies:
+    """What pools need of other parts."""
 
     server: ReadServerAddress  # for workers that poll
     idle_workers: Callable[[str], int]  # by pool key: how many nobody holds
@@ -43,7 +43,7 @@ class Surroundings:
 class PoolController(Controller[PoolInformer, Pool, PoolSnapshot, PoolPlan]):
     """Watches pools and workers, checks workers' health everywhere, and keeps floors while this replica leads."""
 
-    def __init__(self, context: Context, informer: PoolInformer, health: HealthChecks, given: Surroundings) -> None:
+    def __init__(self, context: Context, informer: PoolInformer, health: HealthChecks, given: PoolDependencies) -> None:
         self.health = health
         self.quarantines = Quarantines(informer, context.nodes, context.clock)
         demand = DemandTracker(context, informer)

@@ -16,8 +16,8 @@ from mooring.controllers.claims.ready_index import Place, ReadyIndex
 from mooring.controllers.claims.release import ClaimRelease
 from mooring.controllers.claims.revocations import MintRevocations
 from mooring.controllers.claims.stamps import Stamped, Stamps
+from mooring.engine.concurrency_limit import ConcurrencyLimit
 from mooring.engine.context import Context
-from mooring.engine.turns import Turns
 from mooring.model.audit import AuditOutcome
 from mooring.model.claim import (
     Admission,
@@ -58,7 +58,7 @@ class Handover:
         self._revocations = revocations
         self._release = release
         self._clock = context.clock
-        self._turns = Turns(context.clock)
+        self._limit = ConcurrencyLimit(context.clock)
         self._carried: set[str] = set()  # ids of the claims that are handed over here, now
 
     def slot_of(self, pool: Pool, place: Place) -> WorkerSlot:
@@ -70,10 +70,10 @@ class Handover:
     async def claim(self, pool: Pool, new: NewClaim, place: Place) -> Admission:
         """Insert the row and complete it; the claim that was created runs, unless it was taken up elsewhere.
 
-        Claims take turns, so that the first of a burst are answered while the last wait. A mint may take seconds: its
-        claims do not count.
+        The number of claims under way is limited, so that the first of a burst are answered while the last wait. A
+        mint may take seconds: its claims do not count.
         """
-        turn = await self._take_turn(pool, place)
+        began_at = await self._begin(pool, place)
         admission = None
         try:
             admission = await self._insert(pool, new, place)
@@ -82,14 +82,14 @@ class Handover:
                     return Admission(admission.verdict, await self.complete(pool, admission.claim, place))
             return admission
         finally:
-            if turn is not None:
-                self._turns.give_back(turn, complete=admission is not None)
+            if began_at is not None:
+                self._limit.release(began_at, complete=admission is not None)
 
-    async def _take_turn(self, pool: Pool, place: Place) -> float | None:
+    async def _begin(self, pool: Pool, place: Place) -> float | None:
         if pool.spec.mint is not None:
             return None
         try:
-            return await self._turns.take()
+            return await self._limit.acquire()
         except BaseException:
             self._ready.free(pool.key, place.worker.uid, place.slot)
             raise

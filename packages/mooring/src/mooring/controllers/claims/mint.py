@@ -39,7 +39,7 @@ class Minter(Protocol):
 class WebhookMinter:
     """Asks over HTTP, once: a mint may not be idempotent. Redirects are refused: they would carry the key elsewhere.
 
-    A handover that is taken up again after a crash has to ask again: as the next attempt, but for the same claim.
+    A handover that is resumed after a crash has to ask again: as the next attempt, but for the same claim.
     By its id a mint can know the repeat.
     """
 

@@ -40,6 +40,7 @@ from mooring.engine.fence import FencedTransport
 from mooring.engine.fitness import Fitness
 from mooring.engine.gate import Gate
 from mooring.engine.housekeeping import KEEP_DEFAULT, Housekeeping, Retention
+from mooring.engine.incarnation_trust import IncarnationTrust
 from mooring.engine.leader import Candidate, Leadership
 from mooring.engine.liveness import SignsOfLife
 from mooring.engine.metrics import CACHE_FRESH, CACHE_OBJECTS, LEADING, KnownPools, LeaderGauge
@@ -47,7 +48,6 @@ from mooring.engine.nodes.informer import NodeInformer
 from mooring.engine.own_api import OwnApi
 from mooring.engine.stored_time import LedgerClock
 from mooring.engine.switches import Switches
-from mooring.engine.trust import LedgerTrust
 from mooring.ledger.observed import observe
 from mooring.ledger.port import Ledger
 from mooring.model.certificate import CertificateState
@@ -166,7 +166,7 @@ class Mooring:
             auditor=Auditor(ledger, clock, given.entropy, options.id, lambda: self.leadership.term),
             switches=self.switches,
             gate=Gate(self.leadership, self.switches, base),
-            brakes=Brakes(self.nodes, base, self.switches, LedgerTrust(ledger.incarnation.id)),
+            brakes=Brakes(self.nodes, base, self.switches, IncarnationTrust(ledger.incarnation.id)),
             nodes=self.nodes,
             liveness=SignsOfLife(ledger, clock, self._timeouts, options.id, given.adapters.own_api),
         )

@@ -1,10 +1,10 @@
-"""Which incarnation of the ledger a replica believes: the one it began with, or a later one that somebody armed."""
+"""Which incarnation of the ledger a replica trusts: the one it started with, or a later one that an operator armed."""
 
 
-class LedgerTrust:
-    """Incarnations that begin after a restore are unarmed; seen armed later, they were declared complete by a person.
+class IncarnationTrust:
+    """An incarnation that begins after a restore is unarmed until an operator declares it complete.
 
-    One that was never seen unarmed is another database altogether: it is believed only after a restart.
+    One that was never seen unarmed is another database: it is trusted only after a restart.
     """
 
     def __init__(self, incarnation: str) -> None:

@@ -61,7 +61,7 @@ from mooring.queries.inspection import Inspection
 from mooring.queries.invariants import InvariantQueries, InvariantReading
 from mooring.queries.metrics import INVARIANT_FIGURES
 from mooring.queries.mint_checks import MintChecks
-from mooring.queries.pools import PoolStandings
+from mooring.queries.pools import PoolQueries
 from mooring.queries.readings import Readings
 from mooring.queries.services import ServiceQueries
 from mooring.queries.submissions import SubmissionQueries
@@ -132,9 +132,9 @@ class Mooring:
         self.leadership.on_look(ready.share_with)
         self.health.on_verdict(ready.update)
         polls.on_change(ready.update)
-        self._standings = PoolStandings(self.fleet, self.nodes, self.health, ready, polls, clock)
+        self._pool_queries = PoolQueries(self.fleet, self.nodes, self.health, ready, polls, clock)
 
-        claims = ClaimDependencies(adapters.minter, adapters.activity, polls, self._standings.shortage)
+        claims = ClaimDependencies(adapters.minter, adapters.activity, polls, self._pool_queries.shortage)
         self.claims = ClaimController(context, self.fleet, ready, claims)
         signs = WorkerSigns(adapters.activity.executing, self.health.failed)
         self.invariants = InvariantController(context, self.fleet, signs, self.claims.stamps, self.claims.release)
@@ -178,7 +178,7 @@ class Mooring:
         invariants = InvariantQueries(fleet, context.gate, self.switches, clock)
         invariants.find_too(SCHEDULABLE, services.unschedulable)
         quarantines = self.pools.quarantines
-        reading = FleetQueries(fleet, nodes, context.ledger, self.health, quarantines, self._standings, invariants)
+        reading = FleetQueries(fleet, nodes, context.ledger, self.health, quarantines, self._pool_queries, invariants)
         replica = OwnReplica(self.leadership, options.address, options.certificate, self.clock.machine)
         explainer = Explainer(context.client, nodes, clock, partial(gather_failure, context.client))
         examined = Examined(context, fleet, reading, quarantines, replica, lambda: self.reflectors, explainer.explain)

@@ -144,4 +144,4 @@ def explain_status(status: ServiceStatus, created_at: datetime | None) -> Why:
     )
     since = (serving.since if serving else None) or created_at
     code = serving.reason if serving else "NotReconciled"
-    return Why(code, status.reason or "not looked at yet", since, blockers, fix=status.fix)
+    return Why(code, status.reason or "not reconciled yet", since, blockers, fix=status.fix)

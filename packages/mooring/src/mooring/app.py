@@ -109,7 +109,7 @@ class Dependencies:
 
 
 class Mooring:
-    """One replica of the control plane. `run` until cancelled; `stop` to end it gently."""
+    """One replica of the control plane. `run` until cancelled; `stop` for a clean end."""
 
     def __init__(self, given: Dependencies, timeouts: Timeouts = Timeouts()) -> None:
         assert_order(timeouts)

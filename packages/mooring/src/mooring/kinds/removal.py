@@ -35,7 +35,7 @@ from mooring.kinds import load_crds
 from mooring.kinds.manifests import manifests
 from mooring.kinds.marks_policy import policy_name
 from mooring.kinds.release import Release
-from mooring.kinds.resources import KINDS
+from mooring.kinds.resources import KINDS, is_worker_pool
 from mooring.model import names
 from mooring.model.errors import Refused, Unavailable
 from mooring.planning.removal import MarkedPod, plan_unprotect, plan_unstamp
@@ -243,10 +243,7 @@ class Removal:
 
 
 def _owned_by_pool(meta: Meta) -> bool:
-    return any(
-        owner.kind == "WorkerPool" and owner.api_version.partition("/")[0] == names.GROUP
-        for owner in meta.owner_references
-    )
+    return any(is_worker_pool(owner.kind, owner.api_version) for owner in meta.owner_references)
 
 
 def _marked(pod: views.Pod) -> MarkedPod:

@@ -27,7 +27,7 @@ from mooring.planning.pools.snapshot import PoolSnapshot
 
 NODE_COALESCE_SECONDS = 0.2
 SOON_SECONDS = 0.05  # enough to take what belongs together in one look
-LEISURELY_SECONDS = 1.0  # nothing is to be done, only the status to be written
+STATUS_SECONDS = 1.0  # only the status has to be written
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +77,12 @@ class PoolController(Controller[PoolInformer, Pool, PoolSnapshot, PoolPlan]):
                 self.look_at(key, NODE_COALESCE_SECONDS)
 
     def _on_pool(self, key: str, before: Pool | None, after: Pool | None) -> None:
-        self.look_at(key, LEISURELY_SECONDS if is_status_only(before, after) else 0.0)
+        self.look_at(key, STATUS_SECONDS if is_status_only(before, after) else 0.0)
 
     def _on_worker(self, key: str, before: Worker | None, after: Worker | None) -> None:
         pool = self.informer.pool(key)
         floor_holds = pool is not None and self._idle_workers(key) >= pool.floor
-        self.look_at(key, LEISURELY_SECONDS if floor_holds and is_claim_only(before, after) else SOON_SECONDS)
+        self.look_at(key, STATUS_SECONDS if floor_holds and is_claim_only(before, after) else SOON_SECONDS)
 
     def _on_queue(self, wake: Wake) -> None:
         """A claim waits: the pool may have to grow."""

@@ -48,7 +48,7 @@ def find_misnamed(workers: Iterable[Worker], claims: Iterable[Claim]) -> list[tu
         stamp, live = worker.stamp, held.get(worker.uid, [])
         if stamp is not None and live and stamp.epoch not in {claim.epoch for claim in live}:
             running = [claim for claim in live if claim.state is ClaimState.RUNNING]
-            found += [(worker, heir) for heir in sorted(running, key=lambda claim: -claim.epoch)[:1]]
+            found += [(worker, successor) for successor in sorted(running, key=lambda claim: -claim.epoch)[:1]]
     return found
 
 

@@ -25,7 +25,7 @@ from hawser.clock import Entropy, SystemClock
 from hawser.resources import PODS
 from mooring.api.access.control import AccessOptions
 from mooring.api.hosting import bind
-from mooring.app import Adapters, ReplicaOptions, Surroundings
+from mooring.app import Adapters, Dependencies, ReplicaOptions
 from mooring.cli.launch.process import Entrance, configure_logs, run_process
 from mooring.controllers.activity import PolledActivity
 from mooring.controllers.pools.probe import HttpProbe
@@ -65,7 +65,7 @@ async def serve(workers: int, changes: float) -> None:
     await furnish(client, workers)
     adapters = Adapters(Mint(), PolledActivity(clock), StagedDocuments(), HttpProbe(THIS_MACHINE), Gateway())
     ledger = MemoryLedger(MemoryStore(), clock=clock, entropy=entropy)
-    given = Surroundings(client, ledger, clock, entropy, ReplicaOptions("bench"), adapters)
+    given = Dependencies(client, ledger, clock, entropy, ReplicaOptions("bench"), adapters)
     stop = asyncio.Event()
     with contextlib.closing(bind("127.0.0.1", 0)) as listener:
         announce = partial(print, f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)

@@ -18,7 +18,7 @@ import msgspec
 
 from benchmarks.bars import Bar, Floor, draw, judge
 from mooring.cli.launch.process import tune_garbage_collection
-from mooring.controllers.pools.roster import Roster
+from mooring.controllers.pools.classification_cache import ClassificationCache
 from mooring.model.node import Node
 from mooring.model.pool import Pool, PoolSpec
 from mooring.model.worker import Stamp, Worker
@@ -90,7 +90,7 @@ def main() -> int:
 def _timed(snapshot: PoolSnapshot) -> float:
     """With the first classification of all workers, which later plans only repeat for workers that changed."""
     started = time.process_time()
-    classified = Roster().classify(snapshot.workers, snapshot.nodes, snapshot.held, snapshot.unhealthy)
+    classified = ClassificationCache().classify(snapshot.workers, snapshot.nodes, snapshot.held, snapshot.unhealthy)
     plan_pool(replace(snapshot, classified=classified))
     return time.process_time() - started
 

@@ -2,7 +2,7 @@
 
 from hawser.client import KubeClient
 from hawser.clock import Clock, Entropy
-from mooring.app import Adapters, Mooring, ReplicaOptions, Surroundings
+from mooring.app import Adapters, Dependencies, Mooring, ReplicaOptions
 from mooring.controllers.activity import PolledActivity
 from mooring.controllers.pools.probe import HttpProbe
 from mooring.incidents.documents import StagedDocuments
@@ -14,5 +14,5 @@ from mooring.planning.destinations import THIS_MACHINE
 def make_replica(client: KubeClient, ledger: Ledger, clock: Clock, entropy: Entropy) -> Mooring:
     """Not running yet; its `context` is what controllers are made with."""
     adapters = Adapters(Mint(), PolledActivity(clock), StagedDocuments(), HttpProbe(THIS_MACHINE), Gateway())
-    given = Surroundings(client, ledger, clock, entropy, ReplicaOptions("bench"), adapters)
+    given = Dependencies(client, ledger, clock, entropy, ReplicaOptions("bench"), adapters)
     return Mooring(given)

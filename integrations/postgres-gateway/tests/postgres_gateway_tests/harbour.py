@@ -84,7 +84,7 @@ class Harbour:
         return [pod for pod in self.pods(pool) if pod.metadata.labels.get("mooring.dev/busy") == "true"]
 
     def kill_worker(self, pod: Any) -> None:
-        """Its process ends without a word, as in a crash of its node."""
+        """Its process ends without notice, as in a crash of its node."""
         self.dock.call(self.dock.client.delete(PODS, pod.metadata.name, NAMESPACE, grace_seconds=0))
 
     def drain(self, node: str) -> threading.Thread:

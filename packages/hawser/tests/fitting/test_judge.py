@@ -10,7 +10,7 @@ from hawser.fitting.capacity import NodeState, state_of
 from hawser.fitting.judge import decisive, find_obstacles, judge
 from hawser.fitting.needs import PodNeeds, read_needs
 from hawser.fitting.obstacles import CORDONED, NOT_SELECTED, OTHER_NODE, PORTS_TAKEN, TOO_MANY_PODS, VOLUME_ZONE
-from hawser.fitting.surroundings import NO_NEIGHBOURS
+from hawser.fitting.topology import UNCONSTRAINED
 from hawser.fitting.volumes import BoundVolume
 
 CORDON_TAINT = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
@@ -41,7 +41,7 @@ def taint(key: str, effect: str = "NoSchedule") -> dict[str, str]:
 
 
 def test_a_pod_without_obstacles_fits() -> None:
-    verdict = judge(pod(), node(), NO_NEIGHBOURS)
+    verdict = judge(pod(), node(), UNCONSTRAINED)
     assert (verdict.fits, verdict.reasons, verdict.preemptible) == (True, (), False)
 
 
@@ -49,7 +49,7 @@ def test_every_obstacle_is_found_in_the_order_of_the_filters() -> None:
     resident = pod("resident", cpu="3", host_ports=[80])
     wanted = pod(cpu="2", host_ports=[80], nodeName="other", nodeSelector={"pool": "b"})
     here = node(resident, pods="1", unschedulable=True, taints=[CORDON_TAINT, taint("gpu")])
-    found = find_obstacles(wanted, here, NO_NEIGHBOURS, [FAR_VOLUME])
+    found = find_obstacles(wanted, here, UNCONSTRAINED, [FAR_VOLUME])
     assert [one.reason for one in found] == [
         CORDONED.reason,
         OTHER_NODE.reason,
@@ -67,27 +67,27 @@ def test_every_obstacle_is_found_in_the_order_of_the_filters() -> None:
 
 def test_the_scheduler_names_the_first_obstacle_and_no_other() -> None:
     here = node(unschedulable=True, taints=[taint("gpu")])
-    assert judge(pod(cpu="9"), here, NO_NEIGHBOURS).reasons == (CORDONED.reason,)
-    assert judge(pod(), node(taints=[taint("a"), taint("b")]), NO_NEIGHBOURS).reasons == (
+    assert judge(pod(cpu="9"), here, UNCONSTRAINED).reasons == (CORDONED.reason,)
+    assert judge(pod(), node(taints=[taint("a"), taint("b")]), UNCONSTRAINED).reasons == (
         "node(s) had untolerated taint(s)",
     )
 
 
 def test_the_scheduler_names_every_resource_that_is_short() -> None:
     here = node(pod("resident", cpu="4"), pods="1")
-    assert judge(pod(cpu="1"), here, NO_NEIGHBOURS, [FAR_VOLUME]).reasons == ("Too many pods", "Insufficient cpu")
+    assert judge(pod(cpu="1"), here, UNCONSTRAINED, [FAR_VOLUME]).reasons == ("Too many pods", "Insufficient cpu")
 
 
 @pytest.mark.parametrize(("cpu", "preemptible"), [("4", True), ("5", False)])
 def test_preemption_cannot_help_a_pod_that_is_larger_than_the_node(cpu: str, preemptible: bool) -> None:
-    assert judge(pod(cpu=cpu), node(pod("resident")), NO_NEIGHBOURS).preemptible is preemptible
+    assert judge(pod(cpu=cpu), node(pod("resident")), UNCONSTRAINED).preemptible is preemptible
 
 
 def test_the_taint_of_a_cordon_is_one_obstacle_with_it() -> None:
     here = node(unschedulable=True, taints=[CORDON_TAINT])
-    assert find_obstacles(pod(), here, NO_NEIGHBOURS) == (CORDONED,)
+    assert find_obstacles(pod(), here, UNCONSTRAINED) == (CORDONED,)
     tolerant = pod(tolerations=[{"key": CORDON_TAINT["key"], "operator": "Exists"}])
-    assert find_obstacles(tolerant, here, NO_NEIGHBOURS) == ()
+    assert find_obstacles(tolerant, here, UNCONSTRAINED) == ()
 
 
 @given(
@@ -114,5 +114,5 @@ def test_the_verdict_is_the_decisive_part_of_all_obstacles(
 ) -> None:
     if full:
         here.add(pod("resident", cpu="2", host_ports=[80]))
-    every = find_obstacles(wanted, here, NO_NEIGHBOURS, volumes)
-    assert judge(wanted, here, NO_NEIGHBOURS, volumes).obstacles == decisive(every)
+    every = find_obstacles(wanted, here, UNCONSTRAINED, volumes)
+    assert judge(wanted, here, UNCONSTRAINED, volumes).obstacles == decisive(every)

@@ -1,4 +1,4 @@
-"""Mooring keeps worker fleets on Kubernetes true to the cluster while it moves underneath them.
+"""Mooring keeps worker fleets on Kubernetes steady while the cluster changes.
 
 The public names of the SDK are importable from here. They are loaded when they are first used.
 """

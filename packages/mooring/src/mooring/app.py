@@ -12,8 +12,7 @@ from hawser.follower import Follower
 from mooring import __version__
 from mooring.controllers.activity import PolledActivity
 from mooring.controllers.budgets.controller import BudgetController
-from mooring.controllers.claims.controller import ClaimController
-from mooring.controllers.claims.controller import Surroundings as ClaimSurroundings
+from mooring.controllers.claims.controller import ClaimController, ClaimDependencies
 from mooring.controllers.claims.metrics import ClaimFigures
 from mooring.controllers.claims.mint import Minter
 from mooring.controllers.claims.ready_index import ReadyIndex
@@ -22,12 +21,11 @@ from mooring.controllers.invariants.commands import InvariantCommands
 from mooring.controllers.invariants.controller import InvariantController
 from mooring.controllers.invariants.snapshot import WorkerSigns
 from mooring.controllers.polls import Polls
-from mooring.controllers.pools.controller import PoolController
-from mooring.controllers.pools.controller import Surroundings as PoolSurroundings
+from mooring.controllers.pools.controller import PoolController, PoolDependencies
 from mooring.controllers.pools.health import HealthChecks
-from mooring.controllers.pools.home import Home
 from mooring.controllers.pools.informer import PoolInformer
 from mooring.controllers.pools.probe import Probe
+from mooring.controllers.pools.server_address import ServerAddress
 from mooring.controllers.services.controller import ServiceController
 from mooring.controllers.services.document import Documents
 from mooring.controllers.submissions.controller import SubmissionController
@@ -42,14 +40,14 @@ from mooring.engine.fence import FencedTransport
 from mooring.engine.fitness import Fitness
 from mooring.engine.gate import Gate
 from mooring.engine.housekeeping import KEEP_DEFAULT, Housekeeping, Retention
+from mooring.engine.incarnation_trust import IncarnationTrust
 from mooring.engine.leader import Candidate, Leadership
+from mooring.engine.liveness import SignsOfLife
 from mooring.engine.metrics import CACHE_FRESH, CACHE_OBJECTS, LEADING, KnownPools, LeaderGauge
 from mooring.engine.nodes.informer import NodeInformer
 from mooring.engine.own_api import OwnApi
 from mooring.engine.stored_time import LedgerClock
 from mooring.engine.switches import Switches
-from mooring.engine.trust import LedgerTrust
-from mooring.engine.words import WordBook
 from mooring.ledger.observed import observe
 from mooring.ledger.port import Ledger
 from mooring.model.certificate import CertificateState
@@ -63,7 +61,7 @@ from mooring.queries.inspection import Inspection
 from mooring.queries.invariants import InvariantQueries, InvariantReading
 from mooring.queries.metrics import INVARIANT_FIGURES
 from mooring.queries.mint_checks import MintChecks
-from mooring.queries.pools import PoolStandings
+from mooring.queries.pools import PoolQueries
 from mooring.queries.readings import Readings
 from mooring.queries.services import ServiceQueries
 from mooring.queries.submissions import SubmissionQueries
@@ -99,7 +97,7 @@ class ReplicaOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class Dependencies:
     """What a replica is given: a cluster, a ledger, time and randomness, its options and its adapters."""
 
     client: KubeClient
@@ -111,9 +109,9 @@ class Surroundings:
 
 
 class Mooring:
-    """One replica of the control plane. `run` until cancelled; `stop` to end it gently."""
+    """One replica of the control plane. `run` until cancelled; `stop` for a clean end."""
 
-    def __init__(self, given: Surroundings, timeouts: Timeouts = Timeouts()) -> None:
+    def __init__(self, given: Dependencies, timeouts: Timeouts = Timeouts()) -> None:
         assert_order(timeouts)
         self._timeouts = timeouts
         self._controllers: list[AnyController] = []
@@ -134,15 +132,15 @@ class Mooring:
         self.leadership.on_look(ready.share_with)
         self.health.on_verdict(ready.update)
         polls.on_change(ready.update)
-        self._standings = PoolStandings(self.fleet, self.nodes, self.health, ready, polls, clock)
+        self._pool_queries = PoolQueries(self.fleet, self.nodes, self.health, ready, polls, clock)
 
-        claims = ClaimSurroundings(adapters.minter, adapters.activity, polls, self._standings.shortage)
+        claims = ClaimDependencies(adapters.minter, adapters.activity, polls, self._pool_queries.shortage)
         self.claims = ClaimController(context, self.fleet, ready, claims)
         signs = WorkerSigns(adapters.activity.executing, self.health.failed)
         self.invariants = InvariantController(context, self.fleet, signs, self.claims.stamps, self.claims.release)
         self.invariant_commands = InvariantCommands(context)
-        home = partial(_find_home, given.options)
-        pools = PoolSurroundings(home, ready.idle, self.invariants.protection.ends, polls.silence)
+        server = partial(_read_server_address, given.options)
+        pools = PoolDependencies(server, ready.idle, self.invariants.protection.ends, polls.silence)
         self.pools = self._add(PoolController(context, self.fleet, self.health, pools))
         self.invariants.protection.on_end(self.pools.look_at)
         polls.on_change(lambda pool_key, _: self.pools.look_at(pool_key))
@@ -153,7 +151,7 @@ class Mooring:
         self.queries = self._queries(given.options)
         self.queries.doctor.look_too("mints", MintChecks(context, self.fleet, adapters.minter.refusal).look)
 
-    def _context(self, given: Surroundings) -> Context:
+    def _context(self, given: Dependencies) -> Context:
         """The mechanisms that all controllers share."""
         figures = ClaimFigures(lambda key: self.fleet.pool(key) is not None)
         ledger, clock, options = observe(given.ledger, figures), given.clock, given.options
@@ -168,9 +166,9 @@ class Mooring:
             auditor=Auditor(ledger, clock, given.entropy, options.id, lambda: self.leadership.term),
             switches=self.switches,
             gate=Gate(self.leadership, self.switches, base),
-            brakes=Brakes(self.nodes, base, self.switches, LedgerTrust(ledger.incarnation.id, ledger.meta)),
+            brakes=Brakes(self.nodes, base, self.switches, IncarnationTrust(ledger.incarnation.id, ledger.meta)),
             nodes=self.nodes,
-            words=WordBook(ledger, clock, self._timeouts, options.id, given.adapters.own_api),
+            liveness=SignsOfLife(ledger, clock, self._timeouts, options.id, given.adapters.own_api),
         )
 
     def _queries(self, options: ReplicaOptions) -> Readings:
@@ -180,7 +178,7 @@ class Mooring:
         invariants = InvariantQueries(fleet, context.gate, self.switches, clock)
         invariants.find_too(SCHEDULABLE, services.unschedulable)
         quarantines = self.pools.quarantines
-        reading = FleetQueries(fleet, nodes, context.ledger, self.health, quarantines, self._standings, invariants)
+        reading = FleetQueries(fleet, nodes, context.ledger, self.health, quarantines, self._pool_queries, invariants)
         replica = OwnReplica(self.leadership, options.address, options.certificate, self.clock.machine)
         explainer = Explainer(context.client, nodes, clock, partial(gather_failure, context.client))
         examined = Examined(context, fleet, reading, quarantines, replica, lambda: self.reflectors, explainer.explain)
@@ -207,7 +205,7 @@ class Mooring:
             group.create_task(self.fitness.run())
             group.create_task(self.leadership.run())
             group.create_task(self.switches.run())
-            group.create_task(self.context.words.run())
+            group.create_task(self.context.liveness.run())
             group.create_task(self.polls.run())
             group.create_task(self.claims.run())
             group.create_task(self.invariants.run())
@@ -301,8 +299,8 @@ class Mooring:
         return self.queries.fleet.invariants() if self.switches.known else ()
 
 
-def _find_home(options: ReplicaOptions) -> Home:
-    return Home(options.worker_url, options.worker_ca())
+def _read_server_address(options: ReplicaOptions) -> ServerAddress:
+    return ServerAddress(options.worker_url, options.worker_ca())
 
 
 def _length(reflector: Follower[Any]) -> float:

@@ -37,7 +37,7 @@ BROKEN = {
     "missing-key": Broken("ConfigMissing", "has no key mode", taken_from("half"), {"<VALUE>": "fast"}),
     "missing-map": Broken("ConfigMissing", "there is no ConfigMap none", taken_from("none"), {"<VALUE>": "fast"}),
     "start-refused": Broken("StartRefused", "cannot be started", {"command": ["/no/such"]}),
-    "wrong-port": Broken("PortMismatch", "its log speaks of port 9000", {"args": ["--port", "9000"]}),
+    "wrong-port": Broken("PortMismatch", "its log names port 9000", {"args": ["--port", "9000"]}),
     "probe-failing": Broken("ProbeFailing", "answered 500", {"openapiPath": "/broken"}),
     "no-document": Broken("DocumentNotFound", "answered 404", {"openapiPath": "/nothing"}, PATH),
     "html-document": Broken("DocumentInvalid", "it is not JSON", {"openapiPath": "/html"}, PATH),

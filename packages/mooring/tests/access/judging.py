@@ -122,7 +122,7 @@ class Judge:
                 self.wrong.append(f"{call} as other owner: names the claim")
 
     async def _ask(self, name: str, token: str | None, call: Call, expected: tuple[int, ...], held: Held) -> Answer:
-        self._front.access.brake.succeed(f"address/{ADDRESS}")
+        self._front.access.throttle.succeed(f"address/{ADDRESS}")
         answer = await self._front.call(call.method, held.fill(call.target), token, held.fill(call.body))
         if answer.status not in expected:
             self.wrong.append(f"{call} as {name}: {answer.status}, not {expected}: {answer.body[:300]!r}")

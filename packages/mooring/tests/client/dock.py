@@ -22,7 +22,7 @@ from mooring.api.access.control import AccessOptions, build_access
 from mooring.api.hosting import HttpHost, bind
 from mooring.api.limits import LimitOptions, Limits
 from mooring.api.server import build_api
-from mooring.app import Adapters, Mooring, ReplicaOptions, Surroundings
+from mooring.app import Adapters, Dependencies, Mooring, ReplicaOptions
 from mooring.cli.launch.process import api_parts
 from mooring.controllers.activity import PolledActivity
 from mooring.controllers.pools.probe import HttpProbe
@@ -185,7 +185,7 @@ class Dock:
             status = (await self.client.get(WORKERPOOLS.raw(), name, NAMESPACE)).get("status") or {}
             if status.get("idle", -1) == spec["warm"]:
                 for worker in self.mooring.fleet.workers(f"{NAMESPACE}/{name}"):
-                    await self.mooring.polls.hear(worker)  # as an agent that has just started
+                    await self.mooring.polls.record(worker)  # as an agent that has just started
                 return
             await asyncio.sleep(0.05)
         raise AssertionError(f"no {spec['warm']} idle workers: {status}")
@@ -199,7 +199,7 @@ class Dock:
             await self.client.create(NAMESPACES, namespace)
             memory = MemoryLedger(MemoryStore(), clock=clock, entropy=entropy)
             self.ledger = await self._open_ledger() if self._open_ledger else memory
-            given = Surroundings(
+            given = Dependencies(
                 KubeClient(sandbox.transport),
                 FaultyLedger(self.ledger, Script(lambda call: self.fault(call))),
                 clock,

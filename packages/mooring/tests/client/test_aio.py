@@ -8,7 +8,7 @@ import pytest
 
 from mooring.client import AsyncClaim, AsyncMooring, Claim, Mooring
 from mooring.client.errors import ClaimTimeout, LeaseLost, LossCause, RemoteError
-from mooring.controllers.claims.handover import CARRIED_SECONDS
+from mooring.controllers.claims.handover import COMPLETION_SECONDS
 from mooring.model.claim import ClaimState, EndCause
 from packages.mooring.tests.client.dock import TOKEN, Front
 
@@ -161,9 +161,9 @@ def test_a_claim_timeout_explains_why_no_worker_was_free(dock, mooring, run):
     assert dock.open_claims(pool) == 0
 
 
-def test_a_claim_that_its_control_plane_left_unfinished_is_carried_on_by_the_repeated_request(dock, mooring, run):
+def test_a_claim_that_its_control_plane_left_unfinished_is_completed_by_the_repeated_request(dock, mooring, run):
     pool = dock.pool()
-    left = dock.leave_half_way(pool, "half-way", CARRIED_SECONDS - 1.5)
+    left = dock.leave_half_way(pool, "half-way", COMPLETION_SECONDS - 1.5)
 
     async def main():
         started = time.monotonic()

@@ -18,7 +18,7 @@ from mooring.client.errors import (
     read_why,
 )
 from mooring.client.sdk import Mooring
-from mooring.controllers.claims.handover import CARRIED_SECONDS
+from mooring.controllers.claims.handover import COMPLETION_SECONDS
 from mooring.ledger.records import ClaimFilter
 from mooring.model.claim import ClaimState, EndCause
 from mooring.model.errors import InvalidInput, Misconfigured
@@ -194,9 +194,9 @@ def test_an_owner_over_the_limit_gets_a_typed_error(dock, mooring):
 
 
 @pytest.mark.parametrize("wait", ["0s", "20s"])
-def test_a_claim_that_its_control_plane_left_unfinished_is_carried_on_by_the_repeated_request(dock, mooring, wait):
+def test_a_claim_that_its_control_plane_left_unfinished_is_completed_by_the_repeated_request(dock, mooring, wait):
     pool = dock.pool()
-    left = dock.leave_half_way(pool, "half-way", CARRIED_SECONDS - 1.5)
+    left = dock.leave_half_way(pool, "half-way", COMPLETION_SECONDS - 1.5)
     started = time.monotonic()
     with mooring.claim(pool, owner="acme", key="half-way", wait=wait) as claim:
         assert 1 < time.monotonic() - started < 6

@@ -5,14 +5,14 @@ from aiohttp import web
 
 from drydock import VirtualLoop
 from hawser.clock import Entropy, LoopClock
+from mooring.engine.liveness import SignsOfLife, SilenceMeter
 from mooring.engine.own_api import DOUBT_SECONDS, HttpOwnApi, Reachability
-from mooring.engine.words import SilenceMeter, WordBook
 from mooring.incidents.fakes import Gateway
 from mooring.ledger.twin import MemoryLedger, MemoryStore
 from mooring.model.timeouts import Timeouts
 from packages.testing.coroutines import START
 
-FLUSH = Timeouts().word_flush
+FLUSH = Timeouts().liveness_flush
 WORKER = {"worker": ("worker",)}
 
 
@@ -23,14 +23,14 @@ class Listening:
         self.clock = LoopClock(START)
         self.gateway = Gateway()
         ledger = MemoryLedger(MemoryStore(), clock=self.clock, entropy=Entropy(1))
-        self.book = WordBook(ledger, self.clock, Timeouts(), "a", self.gateway)
-        self.meter: SilenceMeter = self.book.meter()
+        self.signs = SignsOfLife(ledger, self.clock, Timeouts(), "a", self.gateway)
+        self.meter: SilenceMeter = self.signs.meter()
 
     async def listen(self, seconds: float) -> dict[str, float]:
         """Flush and measure as a running replica does; the last measure."""
         measured: dict[str, float] = {}
         for _ in range(int(seconds / FLUSH)):
-            await self.book.flush()
+            await self.signs.flush()
             measured = await self.meter.measure(WORKER)
             await self.clock.sleep(FLUSH)
         return measured
@@ -45,7 +45,7 @@ async def test_silence_is_not_measured_while_the_api_does_not_answer_and_starts_
     await replica.listen(300)
     replica.gateway.broken = "connection refused"
     assert await replica.listen(600) == {}
-    assert replica.book.reach.failure == "connection refused"
+    assert replica.signs.reach.failure == "connection refused"
     replica.gateway.broken = ""
     assert (await replica.listen(100))["worker"] == 90
 
@@ -54,9 +54,9 @@ async def test_a_word_that_came_in_proves_that_the_api_is_reached() -> None:
     replica = Listening()
     replica.gateway.broken = "no route from here"
     for _ in range(5):
-        replica.book.hear("another")
+        replica.signs.record("another")
         await replica.listen(FLUSH)
-    assert replica.book.reach.failure == "" and replica.book.reach.since == 0
+    assert replica.signs.reach.failure == "" and replica.signs.reach.since == 0
 
 
 @pytest.mark.parametrize("first", ["measure", "flush"])

@@ -12,7 +12,7 @@ from hawser.decoding import decoder_for
 from hawser.resources import Resource
 from mooring.kinds import load_crds
 from mooring.kinds.karpenter import NODECLAIMS, NODEPOOLS
-from mooring.kinds.resources import MANAGEDSERVICES, SUBMISSIONS, WARMUPS, WORKERPOOLS
+from mooring.kinds.resources import KINDS, MANAGEDSERVICES, SUBMISSIONS, WARMUPS, WORKERPOOLS
 
 CRDS = {crd["spec"]["names"]["plural"]: crd for crd in load_crds()}
 OPEN = "x-kubernetes-preserve-unknown-fields"
@@ -101,3 +101,8 @@ def test_karpenters_kinds_are_read() -> None:
         },
     )
     assert (claim.node_pool, claim.status.node_name, claim.status.provider_id) == ("np", "n", "i")
+
+
+def test_every_definition_has_a_resource() -> None:
+    served = {(crd["spec"]["names"]["kind"], crd["spec"]["names"]["plural"]) for crd in load_crds()}
+    assert served == {(resource.kind, resource.plural) for resource in KINDS}

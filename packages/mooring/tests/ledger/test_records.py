@@ -179,19 +179,19 @@ async def test_an_act_of_an_epoch_that_is_over_is_refused_before_it_is_written(w
     assert (await ledger.audit.begin(entry())).outcome is AuditOutcome.PENDING
 
 
-async def test_words_are_counted_by_speaker_and_only_say_that_there_was_a_newer_one(world: World) -> None:
+async def test_signs_of_life_are_counted_by_sender_and_only_say_that_there_was_a_newer_one(world: World) -> None:
     ledger, other = await world.open(), await world.open()
-    assert await ledger.words.counts(["uid-1"]) == {}
-    await ledger.words.hear(["uid-2", "uid-1", "uid-1"], now=after(60))
-    await other.words.hear(["uid-1"], now=after(1))
-    await other.words.hear([], now=after(1))
-    assert await other.words.counts(["uid-1", "uid-2", "uid-3"]) == {"uid-1": 2, "uid-2": 1}
+    assert await ledger.liveness.counts(["uid-1"]) == {}
+    await ledger.liveness.record(["uid-2", "uid-1", "uid-1"], now=after(60))
+    await other.liveness.record(["uid-1"], now=after(1))
+    await other.liveness.record([], now=after(1))
+    assert await other.liveness.counts(["uid-1", "uid-2", "uid-3"]) == {"uid-1": 2, "uid-2": 1}
 
 
 async def test_words_of_long_ago_are_forgotten_by_the_newest_one(world: World) -> None:
     ledger = await world.open()
-    await ledger.words.hear(["uid-1", "uid-2"], now=after(1))
-    await ledger.words.hear(["uid-2"], now=after(100))
-    await ledger.words.hear(["uid-2"], now=after(2))  # a replica whose clock is behind
-    assert await ledger.words.forget(silent_since=after(50)) == 1
-    assert await ledger.words.counts(["uid-1", "uid-2"]) == {"uid-2": 3}
+    await ledger.liveness.record(["uid-1", "uid-2"], now=after(1))
+    await ledger.liveness.record(["uid-2"], now=after(100))
+    await ledger.liveness.record(["uid-2"], now=after(2))  # a replica whose clock is behind
+    assert await ledger.liveness.forget(silent_since=after(50)) == 1
+    assert await ledger.liveness.counts(["uid-1", "uid-2"]) == {"uid-2": 3}

@@ -7,7 +7,7 @@ import pytest
 
 from mooring.model.errors import InvalidInput
 from mooring.model.placement import Placement
-from mooring.model.pod_template import PodTemplate, Surroundings, check_pod_template
+from mooring.model.pod_template import PodTemplate, SiblingFields, check_pod_template
 from mooring.model.service import Service, ServiceSpec, check_service
 from mooring.model.submission import SubmissionSpec
 from mooring.model.submission_checks import check_submission
@@ -218,4 +218,4 @@ def test_a_selector_is_added_to_a_placement_and_never_replaces_it():
     assert placed == Placement("p", {"a": "1", "b": "2"}, [{"key": "s"}, {"key": "t"}])
     plain = Placement(node_pool="p")
     assert PodTemplate().placement(plain) is plain
-    assert list(check_pod_template(PodTemplate(), Surroundings())) == []
+    assert list(check_pod_template(PodTemplate(), SiblingFields())) == []

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from mooring.controllers.pools.roster import Roster
+from mooring.controllers.pools.classification_cache import ClassificationCache
 from mooring.model.claim import Claim, ClaimState
 from mooring.model.node import Node
 from mooring.model.pool import Pool, PoolSpec
@@ -84,7 +84,7 @@ def snapshot(of: Pool, *workers: Worker, **changes: object) -> PoolSnapshot:
 
 def classified(of: PoolSnapshot) -> PoolSnapshot:
     """The snapshot with the states of its workers, as a controller takes it."""
-    return replace(of, classified=Roster().classify(of.workers, of.nodes, of.held, of.unhealthy))
+    return replace(of, classified=ClassificationCache().classify(of.workers, of.nodes, of.held, of.unhealthy))
 
 
 def created(plan: PoolPlan) -> list[str]:

@@ -16,7 +16,7 @@ from hawser.connection import Target, connect
 from hawser.credentials import Credential, FixedCredential, bearer
 from hawser.kubeconfig import load_kubeconfig
 from hawser.resources import CLUSTERROLEBINDINGS, CLUSTERROLES, SECRETS, SERVICEACCOUNTS
-from mooring.app import Adapters, Mooring, ReplicaOptions, Surroundings
+from mooring.app import Adapters, Dependencies, Mooring, ReplicaOptions
 from mooring.controllers.activity import PolledActivity
 from mooring.controllers.pools.probe import HttpProbe
 from mooring.incidents.documents import StagedDocuments
@@ -39,7 +39,7 @@ async def running(client: KubeClient) -> AsyncIterator[Mooring]:
     entropy = Entropy()
     ledger = MemoryLedger(MemoryStore(), clock=CLOCK, entropy=entropy)
     mooring = Mooring(
-        Surroundings(
+        Dependencies(
             client,
             ledger,
             CLOCK,

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from drydock import Script
 from hawser.resources import JOBS
 from hawser.views import Job
 from mooring.incidents.replica import Replica
@@ -64,3 +65,9 @@ def gate_of(view: Submission, gate: str) -> Gate:
 
 def step_of(job: Job) -> str:
     return job.metadata.labels[STEP]
+
+
+def slow_batches(run: Any) -> Script | None:
+    """Batches that still run while a test does something; other steps end at once."""
+    slow = run.pod["metadata"]["labels"].get(STEP, "").startswith("batch")
+    return Script(run_seconds=20) if slow else None

@@ -37,7 +37,7 @@ async def poll_pool(world, **spec):
     await world.pool(**{"warm": 1, "max": 1, "dispatch": "Poll", "reuse": "Always", **spec})
     await world.until_idle(spec.get("warm", 1))
     for worker in replica.mooring.fleet.workers(POOL):
-        await replica.mooring.polls.hear(worker)
+        await replica.mooring.polls.record(worker)
     return replica.mooring
 
 

@@ -41,7 +41,7 @@ class HangUp:
 
     def __call__(self, call: LedgerCall) -> Fault:
         if call.path == self._path:
-            self._client.caller.hang_up()
+            self._client.caller.disconnect()
         return Fault.NONE
 
 
@@ -204,7 +204,7 @@ async def _end_of_a_wait(world: Harbour) -> None:
     await world.clock.sleep(10 + chance.between(-0.2, 0.05))
     hangs_up = chance.below(2) == 0
     if hangs_up:
-        asyncio.get_running_loop().call_later(chance.between(0, 0.3), client.caller.hang_up)
+        asyncio.get_running_loop().call_later(chance.between(0, 0.3), client.caller.disconnect)
     await replica.mooring.claims.desk.release(holder.id, holder.epoch)
     await asyncio.wait({asked})
     got = None if asked.exception() else asked.result()

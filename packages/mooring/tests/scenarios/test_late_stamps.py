@@ -35,7 +35,7 @@ async def until_healed(world: Harbour) -> float:
 
 
 async def taken_up_and_released(world: Harbour) -> Claim:
-    """The first carrier's stamp is on its way when it dies; the second one completes the claim on the same worker."""
+    """The first replica's stamp is on its way when it dies; the second one completes the claim on the same worker."""
     first = world.start("first", [late(1), Rule(Crash("before"), nth=frozenset({2}), **STAMPS)])
     second = world.start("second")
     await world.pool(warm=1, max=1, reuse="Always")

@@ -1,7 +1,7 @@
-"""A handover that its control plane did not live to complete: the same request, repeated, takes it up again.
+"""A handover that a crash interrupted: the same request, repeated, resumes it.
 
-One carrier an epoch: whoever takes a claim up gets a new epoch for it, so that a carrier who was only slow can neither
-complete nor fail what is no longer in its hands, and puts the stamp right that it wrote too late.
+One replica an epoch: the one that resumes a claim gets a new epoch for it, so that a replica that was only slow can
+neither complete nor fail it any more, and corrects the stamp that it wrote too late.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import pytest
 
 from drydock.faults import Crash, Delay, Rule
 from hawser.resources import NODES, PODS
-from mooring.controllers.claims.handover import CARRIED_SECONDS
+from mooring.controllers.claims.handover import COMPLETION_SECONDS
 from mooring.controllers.claims.mint import MintFailed
 from mooring.controllers.claims.refusals import NoIdleWorker
 from mooring.ledger.faults import Fault
@@ -108,7 +108,7 @@ async def test_the_same_request_gets_its_claim_running_within_seconds_and_nothin
     second = await start(world)
     began = world.clock.monotonic()
     claim = await second.mooring.claims.desk.claim(POOL, WISH)
-    assert world.clock.monotonic() - began <= CARRIED_SECONDS + MINT["timeoutSeconds"] + 1
+    assert world.clock.monotonic() - began <= COMPLETION_SECONDS + MINT["timeoutSeconds"] + 1
     assert (claim.id, claim.pod_uid) == (left.id, left.pod_uid)
     assert claim.epoch > left.epoch
     await assert_whole(world, claim)
@@ -119,11 +119,11 @@ async def test_the_same_request_gets_its_claim_running_within_seconds_and_nothin
     assert await stamps(world) == {}
 
 
-async def test_without_a_wait_the_request_is_answered_as_it_stands_until_its_carrier_had_its_time(world):
+async def test_without_a_wait_the_request_is_answered_as_it_stands_until_its_replica_had_its_time(world):
     await die(world, "after the stamp")
     desk = (await start(world)).mooring.claims.desk
     assert (await desk.claim(POOL, AT_ONCE)).state is ClaimState.CLAIMED
-    await world.clock.sleep(CARRIED_SECONDS + MINT["timeoutSeconds"])
+    await world.clock.sleep(COMPLETION_SECONDS + MINT["timeoutSeconds"])
     await assert_whole(world, await desk.claim(POOL, AT_ONCE))
 
 
@@ -189,7 +189,7 @@ async def test_a_handover_that_is_slow_here_is_waited_for_not_taken_up(world):
     replica = world.start(rules=SLOW_STAMP)
     await open_pool(world)
     first = asyncio.create_task(replica.mooring.claims.desk.claim(POOL, WISH))
-    await world.clock.sleep(CARRIED_SECONDS + MINT["timeoutSeconds"] + 3)
+    await world.clock.sleep(COMPLETION_SECONDS + MINT["timeoutSeconds"] + 3)
     again = await replica.mooring.claims.desk.claim(POOL, WISH)
     assert again.epoch == (await first).epoch and again.previous_epoch is None
     assert world.mint.made == 1
@@ -211,7 +211,7 @@ async def test_a_handover_that_is_slow_elsewhere_is_taken_over_and_what_it_write
     await assert_whole(world, await the_claim(world))
 
 
-async def test_a_carrier_whose_mint_fails_after_it_was_taken_over_does_not_fail_the_claim(world):
+async def test_a_replica_whose_mint_fails_after_another_resumed_does_not_fail_the_claim(world):
     slow = world.start("slow", SLOW_STAMP)
     await open_pool(world)
     first = asyncio.create_task(slow.mooring.claims.desk.claim(POOL, AT_ONCE))

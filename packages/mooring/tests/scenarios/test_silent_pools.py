@@ -41,7 +41,7 @@ class Sessions:
         """One session on each worker, of which some go on without their claim."""
         mooring = self.world.replicas[0].mooring
         for worker in mooring.fleet.workers(POOL):
-            await mooring.polls.hear(worker)
+            await mooring.polls.record(worker)
         for _ in range(count):
             request = ClaimRequest("gone", ttl_seconds=int(self.chance.between(20, 90)), wait=30)
             self.claims.append(await mooring.claims.desk.claim(POOL, request))

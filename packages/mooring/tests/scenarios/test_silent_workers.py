@@ -53,7 +53,7 @@ async def test_a_push_pool_whose_holders_all_left_heals_and_serves_those_who_wai
     page = await replica.mooring.queries.fleet.audit(AuditFilter(action="delete-worker"), 10, None)
     assert page.total == 4
     proofs = page.items[0].entry.evidence["proofs"]
-    assert any(proof.startswith("worker: no word for 6") for proof in proofs), proofs
+    assert any(proof.startswith("worker: no sign of life for 6") for proof in proofs), proofs
 
 
 async def until_free_but(world: Harbour, name: str, within: float) -> bool:
@@ -153,7 +153,7 @@ async def test_a_pool_that_keeps_its_workers_says_so_and_names_the_next_command(
 
 @pytest.mark.slow
 async def test_silence_is_not_counted_while_words_cannot_be_written_down(world):
-    away = {"words.hear"}
+    away = {"liveness.record"}
 
     def fault(call: LedgerCall) -> Fault:
         return Fault.AWAY if call.path in away else Fault.NONE
@@ -171,7 +171,7 @@ async def test_silence_is_not_counted_while_words_cannot_be_written_down(world):
 @pytest.mark.slow
 async def test_silence_is_not_counted_while_another_live_replica_does_not_write_words(world):
     def fault(call: LedgerCall) -> Fault:
-        return Fault.AWAY if call.path == "words.hear" else Fault.NONE
+        return Fault.AWAY if call.path == "liveness.record" else Fault.NONE
 
     leader = world.start("a")
     mute = world.start("b", fault=fault)
@@ -279,7 +279,7 @@ async def test_nothing_is_replaced_when_all_fall_silent_at_once_nor_when_they_co
     await world.clock.sleep(LONG_AFTER)
     assert {pod.metadata.uid for pod in await world.pods()} == before
     ready = next(one for one in (await world.status())["conditions"] if one["type"] == "Ready")
-    assert (ready["status"], ready["reason"]) == ("False", "AllSilent") and "way to Mooring" in ready["message"]
+    assert (ready["status"], ready["reason"]) == ("False", "AllSilent") and "connection to Mooring" in ready["message"]
     for uid in sorted(before):
         hung.discard(uid)
         await world.clock.sleep(100)

@@ -28,8 +28,8 @@ class Client:
         self._asked = ClaimRequest(owner, wait=wait, **request)
         self.task = asyncio.create_task(replica.mooring.claims.desk.claim(POOL, self._asked, self.caller))
 
-    async def hang_up(self) -> None:
-        self.caller.hang_up()
+    async def disconnect(self) -> None:
+        self.caller.disconnect()
         with pytest.raises(ClientGone):
             await self.task
 
@@ -51,7 +51,7 @@ async def test_a_waiting_claim_whose_client_is_gone_is_abandoned_after_twenty_se
     await taken_pool(world, replica)
     gone, stays = Client(replica, "gone"), Client(replica, "stays")
     await world.clock.sleep(60)
-    await gone.hang_up()
+    await gone.disconnect()
     await world.clock.sleep(GONE_SECONDS - 1)
     assert (await claim_of(world, "gone")).state is ClaimState.QUEUED
     await world.clock.sleep(11)
@@ -60,7 +60,7 @@ async def test_a_waiting_claim_whose_client_is_gone_is_abandoned_after_twenty_se
     assert "no sign of life" in ended.reason
     await world.clock.sleep(120)
     assert (await claim_of(world, "stays")).state is ClaimState.QUEUED and not stays.task.done()
-    await stays.hang_up()
+    await stays.disconnect()
 
 
 async def test_a_detached_claim_waits_without_its_client_and_gets_its_worker(world):
@@ -68,7 +68,7 @@ async def test_a_detached_claim_waits_without_its_client_and_gets_its_worker(wor
     holder = await taken_pool(world, replica)
     client = Client(replica, "webhook", detached=True)
     await world.clock.sleep(2)
-    await client.hang_up()
+    await client.disconnect()
     await world.clock.sleep(120)
     await replica.mooring.claims.desk.release(holder.id, holder.epoch)
     await world.clock.sleep(60)
@@ -83,14 +83,14 @@ async def test_a_client_that_repeats_its_key_in_time_keeps_its_place(world):
     second = Client(replica, "second")
     await world.clock.sleep(5)
     for _ in range(3):
-        await first.hang_up()
+        await first.disconnect()
         await world.clock.sleep(GONE_SECONDS - 1)
         first = Client(replica, "first", idempotency_key="k")
         await world.clock.sleep(2)
     claim = await claim_of(world, "first")
     assert claim.state is ClaimState.QUEUED and await replica.mooring.claims.desk.position(claim) == 1
-    await first.hang_up()
-    await second.hang_up()
+    await first.disconnect()
+    await second.disconnect()
 
 
 async def test_reading_the_claim_now_and_then_is_a_sign_of_life(world):
@@ -98,7 +98,7 @@ async def test_reading_the_claim_now_and_then_is_a_sign_of_life(world):
     await taken_pool(world, replica)
     client = Client(replica, "reader")
     await world.clock.sleep(2)
-    await client.hang_up()
+    await client.disconnect()
     claim = await claim_of(world, "reader")
     for _ in range(10):
         await world.clock.sleep(15)
@@ -117,7 +117,7 @@ async def test_clients_of_a_dead_replica_that_reconnect_elsewhere_keep_their_pla
     client = Client(first, "moving", idempotency_key="k")
     await world.clock.sleep(60)
     assert (await claim_of(world, "moving")).state is ClaimState.QUEUED
-    await client.hang_up()
+    await client.disconnect()
 
 
 async def test_nobody_is_abandoned_while_the_ledger_does_not_answer_nor_right_after(world):
@@ -139,7 +139,7 @@ async def test_nobody_is_abandoned_while_the_ledger_does_not_answer_nor_right_af
     client = Client(replica, "patient", idempotency_key="k")
     await world.clock.sleep(60)
     assert (await claim_of(world, "patient")).state is ClaimState.QUEUED
-    await client.hang_up()
+    await client.disconnect()
 
 
 @pytest.mark.parametrize("seconds", [3600, -3600])
@@ -153,7 +153,7 @@ async def test_clocks_that_jump_abandon_nobody(world, seconds):
     first.clock.jump(seconds / 2)
     await world.clock.sleep(60)
     assert (await claim_of(world, "patient")).state is ClaimState.QUEUED
-    await client.hang_up()
+    await client.disconnect()
 
 
 @pytest.mark.parametrize("sharing", ["Any", "PerOwner"])
@@ -163,7 +163,7 @@ async def test_a_free_worker_goes_to_a_client_that_is_there_before_an_older_one_
     gone = Client(replica, "gone")
     await world.clock.sleep(5)
     there = Client(replica, "there")
-    await gone.hang_up()
+    await gone.disconnect()
     await world.clock.sleep(12)
     await replica.mooring.claims.desk.release(holder.id, holder.epoch)
     claim = await there.task
@@ -179,7 +179,7 @@ async def test_also_among_claims_of_one_owner_those_with_a_client_come_first(wor
     gone = Client(replica, "acme", idempotency_key="gone")
     await world.clock.sleep(5)
     there = Client(replica, "acme", idempotency_key="there")
-    await gone.hang_up()
+    await gone.disconnect()
     await world.clock.sleep(12)
     await replica.mooring.claims.desk.release(holder.id, holder.epoch)
     claim = await asyncio.wait_for(there.task, 30)
@@ -191,7 +191,7 @@ async def test_a_worker_that_was_bound_for_a_client_that_is_gone_is_returned_lon
     holder = await taken_pool(world, replica)
     gone = Client(replica, "gone", ttl_seconds=3600)
     await world.clock.sleep(2)
-    await gone.hang_up()
+    await gone.disconnect()
     await replica.mooring.claims.desk.release(holder.id, holder.epoch)
     await world.clock.sleep(3)
     bound = await claim_of(world, "gone")
@@ -211,7 +211,7 @@ async def test_a_client_that_comes_back_to_what_was_bound_for_it_keeps_it(world,
     holder = await taken_pool(world, replica)
     client = Client(replica, "late", ttl_seconds=3600, idempotency_key="k")
     await world.clock.sleep(2)
-    await client.hang_up()
+    await client.disconnect()
     await desk.release(holder.id, holder.epoch)
     await world.clock.sleep(15)
     bound = await claim_of(world, "late")
@@ -255,7 +255,7 @@ async def test_a_key_that_was_abandoned_begins_anew(world):
     await taken_pool(world, replica)
     client = Client(replica, "acme", idempotency_key="k")
     await world.clock.sleep(2)
-    await client.hang_up()
+    await client.disconnect()
     await world.clock.sleep(60)
     before = await claim_of(world, "acme")
     assert before.cause is EndCause.ABANDONED
@@ -263,7 +263,7 @@ async def test_a_key_that_was_abandoned_begins_anew(world):
     await world.clock.sleep(2)
     found = (await world.ledger.claims.list(ClaimFilter(owner="acme"))).items
     assert [claim.state for claim in found] == [ClaimState.QUEUED, ClaimState.EXPIRED]
-    await client.hang_up()
+    await client.disconnect()
 
 
 async def test_a_request_whose_claim_is_abandoned_all_the_same_asks_to_be_repeated(world):

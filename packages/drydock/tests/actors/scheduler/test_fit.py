@@ -12,7 +12,7 @@ from hawser.fitting.capacity import NodeState, state_of
 from hawser.fitting.judge import judge
 from hawser.fitting.matching import covers
 from hawser.fitting.needs import pod_requests, read_needs
-from hawser.fitting.surroundings import NO_NEIGHBOURS
+from hawser.fitting.topology import UNCONSTRAINED
 from hawser.fitting.volumes import read_volume
 from packages.drydock.tests.actors.scheduler.scheduling_cases import CASES, Case, affinity, near, node, pod, taint
 
@@ -85,12 +85,12 @@ def test_a_toleration_covers_taints_of_its_key_value_and_effect(
 )
 def test_every_operator_of_node_affinity(expression: Object, expected: bool) -> None:
     state = state_of(node("a", labels={"zone": "2", "name": "x"}))
-    assert judge(needs_of(pod("p", affinity=affinity(expression))), state, NO_NEIGHBOURS).fits is expected
+    assert judge(needs_of(pod("p", affinity=affinity(expression))), state, UNCONSTRAINED).fits is expected
 
 
 def test_an_empty_affinity_term_matches_no_node() -> None:
     body = pod("p", affinity=affinity())
-    assert judge(needs_of(body), state_of(node("a")), NO_NEIGHBOURS).reasons == (
+    assert judge(needs_of(body), state_of(node("a")), UNCONSTRAINED).reasons == (
         "node(s) didn't match Pod's node affinity/selector",
     )
 

@@ -27,12 +27,12 @@ from hawser.fitting.obstacles import (
     untolerated_taint,
 )
 from hawser.fitting.selectors import Object
-from hawser.fitting.surroundings import NO_NEIGHBOURS, Surroundings
+from hawser.fitting.topology import UNCONSTRAINED, TopologyConstraints
 from hawser.fitting.volumes import BoundVolume
 
 Volumes = Sequence[BoundVolume]
 Obstacles = Sequence[Obstacle]
-_Filter = Callable[[PodNeeds, NodeState, Surroundings, Volumes], Obstacles]
+_Filter = Callable[[PodNeeds, NodeState, TopologyConstraints, Volumes], Obstacles]
 
 
 class _OfAKind(Protocol):
@@ -68,17 +68,19 @@ class Verdict(msgspec.Struct, frozen=True):
 FITS = Verdict()
 
 
-def judge(pod: PodNeeds, node: NodeState, around: Surroundings, volumes: Volumes = ()) -> Verdict:
+def judge(pod: PodNeeds, node: NodeState, topology: TopologyConstraints, volumes: Volumes = ()) -> Verdict:
     """Whether the pod may run on the node, and why not, as the scheduler says it."""
     for check in _FILTERS:
-        if found := check(pod, node, around, volumes):
+        if found := check(pod, node, topology, volumes):
             return Verdict(decisive(found))
     return FITS
 
 
-def find_obstacles(pod: PodNeeds, node: NodeState, around: Surroundings, volumes: Volumes = ()) -> tuple[Obstacle, ...]:
+def find_obstacles(
+    pod: PodNeeds, node: NodeState, topology: TopologyConstraints, volumes: Volumes = ()
+) -> tuple[Obstacle, ...]:
     """All of them: the smallest change must get past every one."""
-    return tuple(obstacle for check in _FILTERS for obstacle in check(pod, node, around, volumes))
+    return tuple(obstacle for check in _FILTERS for obstacle in check(pod, node, topology, volumes))
 
 
 def decisive(obstacles: Sequence[_OfAKindT]) -> tuple[_OfAKindT, ...]:
@@ -94,7 +96,7 @@ def decisive(obstacles: Sequence[_OfAKindT]) -> tuple[_OfAKindT, ...]:
 # Filters are called for every node of every pending pod: each begins with the cheapest way to say "no objection".
 
 
-def _closed(pod: PodNeeds, node: NodeState, around: Surroundings, volumes: Volumes) -> Obstacles:
+def _closed(pod: PodNeeds, node: NodeState, topology: TopologyConstraints, volumes: Volumes) -> Obstacles:
     if not node.unschedulable and not pod.node_name:
         return ()
     found = []
@@ -105,7 +107,7 @@ def _closed(pod: PodNeeds, node: NodeState, around: Surroundings, volumes: Volum
     return found
 
 
-def _taints(pod: PodNeeds, node: NodeState, around: Surroundings, volumes: Volumes) -> Obstacles:
+def _taints(pod: PodNeeds, node: NodeState, topology: TopologyConstraints, volumes: Volumes) -> Obstacles:
     if not node.taints:
         return ()
     found = []
@@ -120,7 +122,7 @@ def _repeats_cordon(taint: Object, pod: PodNeeds) -> bool:
     return taint["key"] == UNSCHEDULABLE_TAINT["key"] and not tolerates(pod.tolerations, UNSCHEDULABLE_TAINT)
 
 
-def _node_affinity(pod: PodNeeds, node: NodeState, around: Surroundings, volumes: Volumes) -> Obstacles:
+def _node_affinity(pod: PodNeeds, node: NodeState, topology: TopologyConstraints, volumes: Volumes) -> Obstacles:
     if not pod.node_selector and pod.required_terms is None:
         return ()
     found = []
@@ -132,11 +134,11 @@ def _node_affinity(pod: PodNeeds, node: NodeState, around: Surroundings, volumes
     return found
 
 
-def _ports(pod: PodNeeds, node: NodeState, around: Surroundings, volumes: Volumes) -> Obstacles:
+def _ports(pod: PodNeeds, node: NodeState, topology: TopologyConstraints, volumes: Volumes) -> Obstacles:
     return (PORTS_TAKEN,) if pod.ports and node.ports_clash(pod.ports) else ()
 
 
-def _resources(pod: PodNeeds, node: NodeState, around: Surroundings, volumes: Volumes) -> Obstacles:
+def _resources(pod: PodNeeds, node: NodeState, topology: TopologyConstraints, volumes: Volumes) -> Obstacles:
     found: list[Obstacle] | None = None
     allocatable, requested = node.allocatable, node.requested
     if len(node.pods) + 1 > allocatable.get("pods", 0):
@@ -149,7 +151,7 @@ def _resources(pod: PodNeeds, node: NodeState, around: Surroundings, volumes: Vo
     return found or ()
 
 
-def _volumes(pod: PodNeeds, node: NodeState, around: Surroundings, volumes: Volumes) -> Obstacles:
+def _volumes(pod: PodNeeds, node: NodeState, topology: TopologyConstraints, volumes: Volumes) -> Obstacles:
     return list(_misplaced(node, volumes)) if volumes else ()
 
 
@@ -161,10 +163,10 @@ def _misplaced(node: NodeState, volumes: Volumes) -> Iterator[Obstacle]:
             yield VOLUME_ZONE
 
 
-def _neighbours(pod: PodNeeds, node: NodeState, around: Surroundings, volumes: Volumes) -> Obstacles:
-    if around is NO_NEIGHBOURS:
+def _topology(pod: PodNeeds, node: NodeState, topology: TopologyConstraints, volumes: Volumes) -> Obstacles:
+    if topology is UNCONSTRAINED:
         return ()
-    obstacle = around.obstacle(node.labels)
+    obstacle = topology.obstacle(node.labels)
     return () if obstacle is None else (obstacle,)
 
 
@@ -175,5 +177,5 @@ _FILTERS: tuple[_Filter, ...] = (
     _ports,
     _resources,
     _volumes,
-    _neighbours,
+    _topology,
 )

@@ -15,7 +15,7 @@ ASSUMED_MEMORY = 200 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class NeighbourTerm:
+class AffinityTerm:
     """A pod (anti-)affinity term: pods it speaks of, and the node label that says what "near" means."""
 
     topology_key: str
@@ -64,17 +64,17 @@ class PodNeeds:
     node_selector: Mapping[str, str]
     required_terms: tuple[Object, ...] | None  # None: no required node affinity
     preferred_terms: tuple[Object, ...]
-    affinity: tuple[NeighbourTerm, ...]
-    anti_affinity: tuple[NeighbourTerm, ...]
-    preferred_affinity: tuple[NeighbourTerm, ...]
-    preferred_anti_affinity: tuple[NeighbourTerm, ...]
+    affinity: tuple[AffinityTerm, ...]
+    anti_affinity: tuple[AffinityTerm, ...]
+    preferred_affinity: tuple[AffinityTerm, ...]
+    preferred_anti_affinity: tuple[AffinityTerm, ...]
     spreads: tuple[Spread, ...]
     claims: tuple[str, ...]
     terminating: bool = False
     node_name: str = ""  # set from the start: the scheduler is not asked
 
     @property
-    def looks_around(self) -> bool:
+    def has_topology_constraints(self) -> bool:
         """Whether other pods decide where this one may go."""
         return bool(self.affinity or self.anti_affinity or self.spreads)
 
@@ -187,22 +187,22 @@ def _claims(spec: Object) -> Iterable[str]:
             yield claim["claimName"]
 
 
-def _required_terms(affinity: Object, namespace: str, labels: Mapping[str, str]) -> Iterable[NeighbourTerm]:
+def _required_terms(affinity: Object, namespace: str, labels: Mapping[str, str]) -> Iterable[AffinityTerm]:
     for term in affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or ():
-        yield _neighbour_term(term, namespace, labels, 0)
+        yield _affinity_term(term, namespace, labels, 0)
 
 
-def _preferred_terms(affinity: Object, namespace: str, labels: Mapping[str, str]) -> Iterable[NeighbourTerm]:
+def _preferred_terms(affinity: Object, namespace: str, labels: Mapping[str, str]) -> Iterable[AffinityTerm]:
     for weighted in affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ():
-        yield _neighbour_term(weighted["podAffinityTerm"], namespace, labels, weighted["weight"])
+        yield _affinity_term(weighted["podAffinityTerm"], namespace, labels, weighted["weight"])
 
 
-def _neighbour_term(term: Object, namespace: str, labels: Mapping[str, str], weight: int) -> NeighbourTerm:
+def _affinity_term(term: Object, namespace: str, labels: Mapping[str, str], weight: int) -> AffinityTerm:
     namespaces = frozenset(term.get("namespaces") or ())
     selector = term.get("namespaceSelector")
     if not namespaces and selector is None:
         namespaces = frozenset((namespace,))
-    return NeighbourTerm(
+    return AffinityTerm(
         topology_key=term["topologyKey"],
         selector=compile_selector(_with_label_keys(term, labels)),
         namespaces=namespaces,

@@ -12,8 +12,8 @@ from litestar.response import Stream
 from mooring.api.access.acts import CLAIM, HOLD_CLAIM, READ_CLAIM, RELEASE_CLAIM, SEE_POOLS
 from mooring.api.access.claims import ClaimAccess
 from mooring.api.access.guard import Guard, Recheck
+from mooring.api.disconnect import watched
 from mooring.api.fleet import MOST_ROWS, PAGE_ROWS, pool_in
-from mooring.api.hang_up import watched
 from mooring.api.parameters import Before, Epoch, EpochIfGiven, Reason
 from mooring.controllers.claims.desk import ClaimDesk
 from mooring.controllers.claims.stream import ClaimStream

@@ -53,7 +53,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def _notice_dead_peers(listener: socket.socket) -> None:
-    """Close connections of clients that vanished without a word, as with their machine. Inherited when accepted."""
+    """Close connections of clients that vanished without closing, as with their machine. Inherited when accepted."""
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in _DEAD_PEERS.items():
         if (option := getattr(socket, name, None)) is not None:  # not every system has all of them

@@ -13,4 +13,4 @@ EpochIfGiven = Annotated[int | None, Parameter(ge=0, le=_MOST)]
 Before = Annotated[int | None, Parameter(ge=1, le=_MOST)]
 """Start of the page: `nextBefore` of the previous answer."""
 
-Reason = Annotated[str, Parameter(max_length=500, description="Why; kept on the claim, and in the audit trail.")]
+Reason = Annotated[str, Parameter(max_length=500, description="Reason, kept on the claim and in the audit trail.")]

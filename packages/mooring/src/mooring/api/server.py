@@ -203,7 +203,7 @@ def _openapi() -> OpenAPIConfig:
     return OpenAPIConfig(
         title="Mooring",
         version=__version__,
-        description="Worker fleets on Kubernetes, kept true to the cluster.",
+        description="Keeps worker fleets on Kubernetes steady while the cluster changes.",
         operation_id_creator=name_operation,
         path="/schema",  # where the framework serves it; `/openapi.json` is below
         render_plugins=[JsonRenderPlugin()],

@@ -6,15 +6,15 @@ from hawser import views
 from hawser.client import KubeClient
 from hawser.errors import KubeError, ObjectNotFound
 from hawser.resources import SERVICEACCOUNTS
-from mooring.model import names
+from mooring.kinds.resources import is_worker_pool
 
 log = structlog.get_logger()
 
 
 def is_worker_account(account: views.ServiceAccount) -> bool:
-    """Whether a pool of ours owns it; an account that only carries our label is a stranger's."""
+    """Whether a pool of ours owns it; the label alone proves nothing."""
     owners = account.metadata.owner_references
-    return any(owner.kind == "WorkerPool" and owner.api_version.startswith(names.OWN_PREFIX) for owner in owners)
+    return any(is_worker_pool(owner.kind, owner.api_version) for owner in owners)
 
 
 async def delete_account(client: KubeClient, namespace: str, worker: str) -> None:

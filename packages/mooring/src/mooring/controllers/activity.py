@@ -1,4 +1,4 @@
-"""Whether a worker executes something: what it said itself when it last asked for work, or that it never started."""
+"""Whether a worker executes something: by its own last report, or because it never started."""
 
 from dataclasses import dataclass
 
@@ -8,23 +8,23 @@ from mooring.model.worker import Worker
 
 
 @dataclass(frozen=True, slots=True)
-class _Word:
+class _Report:
     executing: bool
-    heard_at: float
+    at: float
 
 
 class PolledActivity:
-    """What workers said when they polled. Silence is not idleness: it is unknown."""
+    """What workers reported when they polled. For a silent worker it is unknown."""
 
-    def __init__(self, clock: Clock, fresh_seconds: float = Timeouts().worker_word) -> None:
+    def __init__(self, clock: Clock, fresh_seconds: float = Timeouts().worker_report) -> None:
         self._clock = clock
         self._fresh_seconds = fresh_seconds
-        self._words: dict[str, _Word] = {}  # the oldest first
+        self._reports: dict[str, _Report] = {}  # the oldest first
 
-    def hear(self, pod_uid: str, *, executing: bool) -> None:
-        """A worker said what it does."""
-        self._words.pop(pod_uid, None)
-        self._words[pod_uid] = _Word(executing, self._clock.monotonic())
+    def record(self, pod_uid: str, *, executing: bool) -> None:
+        """A report of a worker."""
+        self._reports.pop(pod_uid, None)
+        self._reports[pod_uid] = _Report(executing, self._clock.monotonic())
         self._forget_old()
 
     def executing(self, worker: Worker) -> bool | None:
@@ -32,13 +32,13 @@ class PolledActivity:
         if worker.finished or worker.phase == "Pending":
             return False
         self._forget_old()
-        word = self._words.get(worker.uid)
-        return None if word is None else word.executing
+        report = self._reports.get(worker.uid)
+        return None if report is None else report.executing
 
     def _forget_old(self) -> None:
         oldest_fresh = self._clock.monotonic() - self._fresh_seconds
-        while self._words:
-            uid, word = next(iter(self._words.items()))
-            if word.heard_at >= oldest_fresh:
+        while self._reports:
+            uid, report = next(iter(self._reports.items()))
+            if report.at >= oldest_fresh:
                 return
-            del self._words[uid]
+            del self._reports[uid]

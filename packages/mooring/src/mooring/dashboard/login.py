@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from mooring.api.access.acts import LOGIN
 from mooring.api.access.control import AccessControl
-from mooring.api.access.login_brake import TooManyLogins
+from mooring.api.access.login_throttle import TooManyLogins
 from mooring.api.access.origin import refuse_foreign_origin
 from mooring.api.access.sessions import COOKIE, LIFE
 from mooring.api.limits import address_of
@@ -52,16 +52,16 @@ async def login(
     refuse_foreign_origin(request)
     address = address_of(request.scope)
     try:
-        access.brake.check(address)
+        access.throttle.check(address)
         session_id = await access.authentication.log_in(data.token.strip())
     except TooManyLogins as slow:
         response = _form(data.next, status=429, problem=f"{slow.message}; {slow.fix}")
         response.headers["Retry-After"] = str(slow.retry_after_seconds)
         return response
     except Unauthorized:
-        access.brake.fail(address)
+        access.throttle.fail(address)
         return _form(data.next, status=401, problem="That is not a valid token.")
-    access.brake.succeed(address)
+    access.throttle.succeed(address)
     redirect: Response[Any] = Redirect(own_path(data.next), status_code=303)
     redirect.set_cookie(
         COOKIE,

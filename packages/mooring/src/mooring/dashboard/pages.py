@@ -25,7 +25,6 @@ from mooring.dashboard.actions import ACTIONS
 from mooring.dashboard.claim_pages import CLAIM_PAGES
 from mooring.dashboard.diagnosis_pages import DIAGNOSIS_PAGES
 from mooring.dashboard.failure_page import failure_page
-from mooring.dashboard.finding import FINDING
 from mooring.dashboard.fleet_views import read_fleet, read_nodes, read_tile, read_workers
 from mooring.dashboard.inspection_pages import INSPECTION_PAGES
 from mooring.dashboard.live import LiveViews
@@ -35,6 +34,7 @@ from mooring.dashboard.login import LOGIN_PAGES
 from mooring.dashboard.navigation import MENU, REPLAYS
 from mooring.dashboard.object_pages import OBJECT_PAGES
 from mooring.dashboard.order_pages import ORDER_PAGES
+from mooring.dashboard.palette import PALETTE_ROUTES
 from mooring.dashboard.pool_actions import POOL_ACTIONS
 from mooring.dashboard.pool_pages import POOL_PAGES
 from mooring.dashboard.reader import prepare_pages, reader_of_request
@@ -230,7 +230,7 @@ PAGES: list[ControllerRouterHandler] = [
     *ACTIONS,
     *POOL_ACTIONS,
     *ORDER_PAGES,
-    *FINDING,
+    *PALETTE_ROUTES,
 ]
 
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from mooring.engine.incarnation_trust import IncarnationTrust
 from mooring.engine.informer import Informer
 from mooring.engine.nodes.informer import NodeInformer
 from mooring.engine.switches import Switches
-from mooring.engine.trust import LedgerTrust
 from mooring.planning.rails import World, compute_brakes
 
 
@@ -25,7 +25,7 @@ class Brakes:
     """Answers why an invariant must do nothing destructive now. `informers` are the caches that every act believes."""
 
     def __init__(
-        self, nodes: NodeInformer, informers: Sequence[Informer], switches: Switches, trust: LedgerTrust
+        self, nodes: NodeInformer, informers: Sequence[Informer], switches: Switches, trust: IncarnationTrust
     ) -> None:
         self._nodes = nodes
         self._informers = tuple(informers)

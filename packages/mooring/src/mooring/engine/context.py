@@ -8,9 +8,9 @@ from mooring.engine.audit import Auditor
 from mooring.engine.brakes import Brakes
 from mooring.engine.events import EventWriter
 from mooring.engine.gate import Gate
+from mooring.engine.liveness import SignsOfLife
 from mooring.engine.nodes.informer import NodeInformer
 from mooring.engine.switches import Switches
-from mooring.engine.words import WordBook
 from mooring.ledger.port import Ledger
 from mooring.model.timeouts import Timeouts
 
@@ -38,7 +38,7 @@ class Context:
     gate: Gate
     brakes: Brakes
     nodes: NodeInformer
-    words: WordBook
+    liveness: SignsOfLife
 
     @property
     def client(self) -> KubeClient:

@@ -23,7 +23,7 @@ PAUSE_SECONDS = 0.02  # between batches: claims go first
 MOST_COUNTED = 100_000
 COUNTED_EVERY = 20 * BATCH  # rows deleted
 REPLICAS_KEPT = timedelta(days=1)
-WORDS_KEPT = timedelta(days=1)
+SIGNS_KEPT = timedelta(days=1)
 USAGE_KEPT = timedelta(days=400)
 
 
@@ -96,8 +96,8 @@ class Housekeeping:
         try:
             for chore in self._chores:
                 removed[chore.table] = await self._finish(chore)
-            removed["words"] = await self._until_done(
-                lambda: self._ledger.words.forget(silent_since=self._clock.now() - WORDS_KEPT, limit=BATCH)
+            removed["liveness"] = await self._until_done(
+                lambda: self._ledger.liveness.forget(silent_since=self._clock.now() - SIGNS_KEPT, limit=BATCH)
             )
             removed["sessions"] = await self._until_done(
                 lambda: self._ledger.sessions.prune(now=self._clock.now(), limit=BATCH)

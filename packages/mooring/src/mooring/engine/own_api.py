@@ -53,7 +53,7 @@ class HttpOwnApi:
         except aiohttp.ClientConnectorError as error:
             return error.strerror or "there is no way there"
         except (aiohttp.ClientError, ValueError) as error:
-            return f"the answer was no HTTP: {type(error).__name__}"
+            return f"the answer was not HTTP: {type(error).__name__}"
 
 
 class Reachability:

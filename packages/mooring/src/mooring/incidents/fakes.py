@@ -81,7 +81,7 @@ async def _hang(seconds: float) -> None:
         raise MintFailed("the mint did not answer") from None
 
 
-class Words(PolledActivity):
+class ScriptedActivity(PolledActivity):
     """What workers report about themselves, by name; others are unknown."""
 
     def __init__(self, clock: Clock) -> None:

@@ -118,7 +118,7 @@ class Job:
 
 def _start(stage: Stage, name: str, rules: Sequence[Rule] = ()) -> Replica:
     """A control plane that has no report from any worker yet."""
-    stage.words = PolledActivity(stage.clock, stage.timeouts.worker_word)
+    stage.words = PolledActivity(stage.clock, stage.timeouts.worker_report)
     return stage.start(name, rules)
 
 

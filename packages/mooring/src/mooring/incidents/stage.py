@@ -14,11 +14,11 @@ from hawser.clock import Clock, Entropy, LoopClock
 from hawser.reflector import Reflector, Scope
 from hawser.resources import NAMESPACES, PODS
 from hawser.views import Pod
-from mooring.app import Adapters, Mooring, ReplicaOptions, Surroundings
+from mooring.app import Adapters, Dependencies, Mooring, ReplicaOptions
 from mooring.controllers.activity import PolledActivity
 from mooring.engine.switches import Switches
 from mooring.incidents.documents import StagedDocuments
-from mooring.incidents.fakes import Doctor, Gateway, Mint, Witness, Words
+from mooring.incidents.fakes import Doctor, Gateway, Mint, ScriptedActivity, Witness
 from mooring.incidents.replica import LedgerFault, Replica, SharedFate, no_fault
 from mooring.incidents.scene import Scene, compute_cells
 from mooring.kinds.installation import install_crds, install_headroom_class
@@ -94,7 +94,7 @@ class Stage:
         self.ledger = setting.open_ledger()
         self._open_ledger = setting.open_ledger
         self.mint = Mint()
-        self.words: PolledActivity = Words(clock)
+        self.words: PolledActivity = ScriptedActivity(clock)
         self.documents = StagedDocuments()
         self.doctor = Doctor()
         self.gateway = Gateway()
@@ -175,7 +175,7 @@ class Stage:
         process, clock = Process(), SkewedClock(self.clock)
         transport = FaultyTransport(self.sandbox.transport, Plan(rules), self.clock, self.entropy, process)
         ledger = FaultyLedger(self._open_ledger(), SharedFate(process, fault))
-        given = Surroundings(
+        given = Dependencies(
             KubeClient(transport, namespaces=namespaces),
             ledger,
             clock,

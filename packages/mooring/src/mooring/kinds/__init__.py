@@ -1,4 +1,7 @@
-"""The CustomResourceDefinitions of `mooring.dev/v1alpha1`, as YAML files."""
+"""Mooring's kinds as the API server has them: CRDs, views, resources, and the manifests of an installation.
+
+Must not know: what is decided or done for a kind.
+"""
 
 from functools import cache
 from importlib.resources import files
@@ -12,7 +15,7 @@ _FILES = ("workerpool.yaml", "warmup.yaml", "submission.yaml", "managedservice.y
 
 
 def load_crds() -> list[dict[str, Any]]:
-    """All four definitions, in objects that the caller may change."""
+    """All definitions, in objects that the caller may change."""
     return msgspec.json.decode(_encoded(), type=list[dict[str, Any]])
 
 

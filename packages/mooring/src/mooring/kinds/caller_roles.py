@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from mooring.kinds.resources import KINDS
 from mooring.model.names import GROUP
 
 Body = dict[str, Any]
 
-_KINDS = ["workerpools", "warmups", "submissions", "managedservices"]
+_KINDS = [resource.plural for resource in KINDS]
 _READ, _WRITE = ["get", "list", "watch"], ["create", "update", "patch", "delete"]
 
 

@@ -35,7 +35,7 @@ from mooring.kinds import load_crds
 from mooring.kinds.manifests import manifests
 from mooring.kinds.marks_policy import policy_name
 from mooring.kinds.release import Release
-from mooring.kinds.resources import MANAGEDSERVICES, SUBMISSIONS, WARMUPS, WORKERPOOLS
+from mooring.kinds.resources import KINDS, is_worker_pool
 from mooring.model import names
 from mooring.model.errors import Refused, Unavailable
 from mooring.planning.removal import MarkedPod, plan_unprotect, plan_unstamp
@@ -49,7 +49,6 @@ _OWN = (
     *(DEPLOYMENTS, BUDGETS, SERVICES),
 )
 BY_KIND: dict[str, Resource[Any]] = {resource.kind: resource for resource in _OWN}
-_KINDS: tuple[Resource[Any], ...] = (SUBMISSIONS, WARMUPS, MANAGEDSERVICES, WORKERPOOLS)
 _MANAGED_BY = "app.kubernetes.io/managed-by"
 _WAIT_SECONDS = 120.0
 _POLL_SECONDS = 0.5
@@ -163,7 +162,7 @@ class Removal:
                     await self._delete(resource, meta.name, meta.namespace, uid=meta.uid)
 
     async def _delete_kinds(self, act: bool) -> None:
-        for resource in _KINDS:
+        for resource in reversed(KINDS):
             try:
                 found = (await self._client.list(resource.raw())).items
             except NotServed:
@@ -244,10 +243,7 @@ class Removal:
 
 
 def _owned_by_pool(meta: Meta) -> bool:
-    return any(
-        owner.kind == "WorkerPool" and owner.api_version.partition("/")[0] == names.GROUP
-        for owner in meta.owner_references
-    )
+    return any(is_worker_pool(owner.kind, owner.api_version) for owner in meta.owner_references)
 
 
 def _marked(pod: views.Pod) -> MarkedPod:

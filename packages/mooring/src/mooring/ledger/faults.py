@@ -12,11 +12,11 @@ from typing import Any, Protocol, cast
 from mooring.ledger.demand import Demand
 from mooring.ledger.history import History
 from mooring.ledger.identity import Meta
+from mooring.ledger.liveness import Liveness
 from mooring.ledger.page_sessions import Sessions
 from mooring.ledger.port import Audit, Claims, Invariants, Ledger, Replicas, Revocations
 from mooring.ledger.records import Channel, Incarnation, Listener, Unlisten, Wake
 from mooring.ledger.usage import Usage
-from mooring.ledger.words import Words
 from mooring.model.errors import Unavailable
 from mooring.model.seal import SealKey
 
@@ -100,7 +100,7 @@ class FaultyLedger:
         self.revocations = cast(Revocations, _Disturbed(self, "revocations", inner.revocations))
         self.invariants = cast(Invariants, _Disturbed(self, "invariants", inner.invariants))
         self.replicas = cast(Replicas, _Disturbed(self, "replicas", inner.replicas))
-        self.words = cast(Words, _Disturbed(self, "words", inner.words))
+        self.liveness = cast(Liveness, _Disturbed(self, "liveness", inner.liveness))
         self.sessions = cast(Sessions, _Disturbed(self, "sessions", inner.sessions))
         self.history = cast(History, _Disturbed(self, "history", inner.history))
         self.demand = cast(Demand, _Disturbed(self, "demand", inner.demand))

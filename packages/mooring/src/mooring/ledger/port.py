@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from mooring.ledger.demand import Demand
 from mooring.ledger.history import History
 from mooring.ledger.identity import Meta
+from mooring.ledger.liveness import Liveness
 from mooring.ledger.page_sessions import Sessions
 from mooring.ledger.records import (
     AuditFilter,
@@ -33,7 +34,6 @@ from mooring.ledger.records import (
 )
 from mooring.ledger.usage import Usage
 from mooring.ledger.waiting import Waiting
-from mooring.ledger.words import Words
 from mooring.model.audit import AuditEntry, AuditOutcome, AuditRecord
 from mooring.model.claim import Admission, Claim, EndCause, NewClaim, Outcome, WorkerSlot
 from mooring.model.seal import SealKey
@@ -310,7 +310,7 @@ class Ledger(Protocol):
     def replicas(self) -> Replicas: ...
 
     @property
-    def words(self) -> Words: ...
+    def liveness(self) -> Liveness: ...
 
     @property
     def sessions(self) -> Sessions: ...

@@ -19,7 +19,7 @@ class Channel(StrEnum):
     CLAIM = "mooring_claim"  # payload: id of a claim that waited and was bound, ran or ended, or lost its worker
     DISPATCH = "mooring_dispatch"  # payload: uid of a pod whose worker may poll, because a claim on it began to run
     ACTIVITY = "mooring_activity"  # payload: uid of a stamped pod whose worker reports that it is idle
-    WORD = "mooring_word"  # payload `namespace/pool/uid`: a worker polls that was silent before
+    POLL = "mooring_poll"  # payload `namespace/pool/uid`: a worker polls that was silent before
     REPLICA = "mooring_replica"  # payload: id of a replica that stopped leading, or will not lead
     INVARIANT = "mooring_invariant"  # payload: id of an invariant that was paused or resumed
     INCARNATION = "mooring_incarnation"  # payload: the incarnation that began or was armed

@@ -31,7 +31,7 @@ MARKS: tuple[Mark, ...] = (
     Mark(names.LEDGER, "annotation, label", "workers; budgets", "Incarnation of the ledger that made the object."),
     Mark(names.ADOPTED, _ANNOTATION, _WORKER, "When a running pod became a worker."),
     Mark(names.UNPROVEN, _ANNOTATION, _WORKER, "Time since which the sessions of an adopted worker are unknown."),
-    Mark(names.AVOIDS, _ANNOTATION, _WORKER, "Quarantined nodes that the worker was kept off."),
+    Mark(names.AVOIDS, _ANNOTATION, _WORKER, "Quarantined nodes that the worker avoids."),
     Mark(names.PLACEMENT, _ANNOTATION, "workers, Deployments of services", "Fingerprint of the resolved placement."),
     Mark(names.DATASET, _LABEL, _WARM, "Dataset that the Job fetches."),
     Mark(names.SHARD, _LABEL, _WARM, "Shard that the Job fetches."),

@@ -70,8 +70,8 @@ class PodTemplate(msgspec.Struct, rename="camel", frozen=True, omit_defaults=Tru
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What else the spec says about the same pod."""
+class SiblingFields:
+    """The fields beside `podTemplate` that are about the same pod."""
 
     placement: Placement = field(default_factory=Placement)
     service_account: str = ""
@@ -82,7 +82,7 @@ class Surroundings:
     node_is_chosen: bool = False  # Mooring pins each pod to a node
 
 
-def check_pod_template(template: PodTemplate, around: Surroundings) -> Iterator[InvalidInput]:
+def check_pod_template(template: PodTemplate, siblings: SiblingFields) -> Iterator[InvalidInput]:
     """All errors and conflicts, each with its field, the value and what is allowed."""
     yield from check_keys(f"{FIELD}.labels", template.labels)
     for key, value in template.labels.items():
@@ -91,10 +91,10 @@ def check_pod_template(template: PodTemplate, around: Surroundings) -> Iterator[
                 f"{FIELD}.labels[{key}]", value, "a label's value: at most 63 letters, digits, - _ and ."
             )
     yield from check_keys(f"{FIELD}.annotations", template.annotations)
-    yield from _check_account(template.service_account_name, around.service_account)
-    yield from _check_volumes(template, around)
+    yield from _check_account(template.service_account_name, siblings.service_account)
+    yield from _check_volumes(template, siblings)
     yield from check_resources(f"{FIELD}.resources", template.resources)
-    if template.resources and around.resources and template.resources != around.resources:
+    if template.resources and siblings.resources and template.resources != siblings.resources:
         expected = "left out: spec.resources is set, too, and differs"
         yield InvalidInput(f"{FIELD}.resources", template.resources, expected)
     for index, secret in enumerate(template.image_pull_secrets):
@@ -103,7 +103,7 @@ def check_pod_template(template: PodTemplate, around: Surroundings) -> Iterator[
             yield InvalidInput(place, name, "the name of a Secret")
         else:
             yield from command_checks.check_name(place, name)
-    yield from _check_scheduling(template, around)
+    yield from _check_scheduling(template, siblings)
     grace = template.termination_grace_period_seconds
     if grace is not None and not 0 <= grace <= _LONGEST_GRACE_SECONDS:
         yield InvalidInput(f"{FIELD}.terminationGracePeriodSeconds", grace, f"between 0 and {_LONGEST_GRACE_SECONDS}")
@@ -149,8 +149,8 @@ def _check_account(name: str, other: str) -> Iterator[InvalidInput]:
         yield from command_checks.check_name(place, name)
 
 
-def _check_volumes(template: PodTemplate, around: Surroundings) -> Iterator[InvalidInput]:
-    taken = {volume.get("name"): f"spec.volumes[{index}]" for index, volume in enumerate(around.volumes)}
+def _check_volumes(template: PodTemplate, siblings: SiblingFields) -> Iterator[InvalidInput]:
+    taken = {volume.get("name"): f"spec.volumes[{index}]" for index, volume in enumerate(siblings.volumes)}
     for index, volume in enumerate(template.volumes):
         place, name = f"{FIELD}.volumes[{index}].name", volume.get("name")
         if not isinstance(name, str) or not _VOLUME.fullmatch(name):
@@ -160,14 +160,14 @@ def _check_volumes(template: PodTemplate, around: Surroundings) -> Iterator[Inva
         elif name in taken:
             yield InvalidInput(place, name, f"another name: {taken[name]} has this one")
         taken.setdefault(name, f"{FIELD}.volumes[{index}]")
-    used = dict(around.paths)
-    for index, mount in enumerate(around.volume_mounts):
+    used = dict(siblings.paths)
+    for index, mount in enumerate(siblings.volume_mounts):
         used.setdefault(_plain(str(mount.get("mountPath"))), f"spec.volumeMounts[{index}]")
     for index, mount in enumerate(template.volume_mounts):
         place = f"{FIELD}.volumeMounts[{index}]"
         if mount.get("name") not in taken:
             yield InvalidInput(f"{place}.name", mount.get("name"), f"the name of a volume in {FIELD}.volumes")
-        yield from _check_path(f"{place}.mountPath", mount.get("mountPath"), used, around.paths)
+        yield from _check_path(f"{place}.mountPath", mount.get("mountPath"), used, siblings.paths)
         used.setdefault(_plain(str(mount.get("mountPath"))), place)
 
 
@@ -199,10 +199,10 @@ def check_selector(
             yield InvalidInput(place, value, f"{placement.node_pool!r}, as {where}.nodePool is, or left out")
 
 
-def _check_scheduling(template: PodTemplate, around: Surroundings) -> Iterator[InvalidInput]:
-    yield from check_selector(template, around.placement)
+def _check_scheduling(template: PodTemplate, siblings: SiblingFields) -> Iterator[InvalidInput]:
+    yield from check_selector(template, siblings.placement)
     yield from check_tolerations(f"{FIELD}.tolerations", template.tolerations)
-    if around.node_is_chosen:
+    if siblings.node_is_chosen:
         why = "left out: Mooring chooses the node of each shard; use nodeSelector, or spec.placement"
         if template.affinity:
             yield InvalidInput(f"{FIELD}.affinity", template.affinity, why)

@@ -1,4 +1,4 @@
-"""What becomes of workers that are silent: no live claim holds them, and nobody hears of them."""
+"""What becomes of silent workers: no live claim holds them, and they give no sign of life."""
 
 from typing import Literal
 

@@ -10,7 +10,7 @@ import msgspec
 from mooring.model.errors import InvalidInput
 from mooring.model.evidence import Failure
 from mooring.model.placement import Placement
-from mooring.model.pod_template import PodTemplate, Surroundings, check_keys, check_pod_template
+from mooring.model.pod_template import PodTemplate, SiblingFields, check_keys, check_pod_template
 from mooring.model.why import Condition, Why
 
 Phase = Literal["", "Absent", "Starting", "Serving", "Failed", "Unknown"]
@@ -115,7 +115,7 @@ def check_service(service: Service) -> list[InvalidInput]:
         message = "either nodePool or nodeSelector, not both"
         problems.append(InvalidInput("spec.placement", "nodePool and nodeSelector", message))
     problems += _check_env(spec.env)
-    problems += check_pod_template(spec.pod_template, Surroundings(spec.placement))
+    problems += check_pod_template(spec.pod_template, SiblingFields(spec.placement))
     problems += check_keys("spec.serviceAnnotations", spec.service_annotations)
     return problems
 
@@ -144,4 +144,4 @@ def explain_status(status: ServiceStatus, created_at: datetime | None) -> Why:
     )
     since = (serving.since if serving else None) or created_at
     code = serving.reason if serving else "NotReconciled"
-    return Why(code, status.reason or "not looked at yet", since, blockers, fix=status.fix)
+    return Why(code, status.reason or "not reconciled yet", since, blockers, fix=status.fix)

@@ -97,7 +97,7 @@ def _check_metadata(namespace: str, name: str, metadata: OrderMetadata) -> Itera
 
 
 def _find_unknown(body: Mapping[str, Any], kind: type[msgspec.Struct], place: str) -> Iterator[InvalidInput]:
-    """Fields that the kind does not have: the API server would drop them without a word."""
+    """Fields that the kind does not have: the API server would drop them silently."""
     known = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
     for name, value in body.items():
         if name not in known:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 class PoolSilence:
     """Which idle workers of a pool have stopped to poll."""
 
-    # seconds without a word, by pod uid, of those that get no sessions; counted only while others were heard
+    # seconds without a poll, by pod uid, of workers that get no session; counted only while others poll
     seconds: Mapping[str, float] = field(default_factory=dict)
     unheard: Mapping[str, float] = field(default_factory=dict)  # the same, counted in any case
     doubt: str = ""  # why silence proves nothing; empty if it does

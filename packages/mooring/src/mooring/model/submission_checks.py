@@ -8,7 +8,7 @@ from mooring.model.adoption import check_adopt
 from mooring.model.errors import InvalidInput
 from mooring.model.placement import Placement
 from mooring.model.pod_template import (
-    Surroundings,
+    SiblingFields,
     check_pod_template,
     check_resources,
     check_selector,
@@ -98,8 +98,8 @@ def _check_surroundings(spec: SubmissionSpec) -> Iterator[InvalidInput]:
     yield from check_resources("spec.resources", spec.resources)
     yield from check_adopt(spec.adopt)
     yield from _check_placement("spec.placement", spec.placement)
-    around = Surroundings(spec.placement, spec.service_account, spec.resources, spec.volumes, spec.volume_mounts)
-    yield from check_pod_template(spec.pod_template, around)
+    siblings = SiblingFields(spec.placement, spec.service_account, spec.resources, spec.volumes, spec.volume_mounts)
+    yield from check_pod_template(spec.pod_template, siblings)
 
 
 def _check_inheritance(inherit: InheritEnv) -> Iterator[InvalidInput]:

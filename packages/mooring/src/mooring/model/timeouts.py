@@ -22,8 +22,8 @@ class Timeouts:
     watch_life: float = 300.0  # a watch ends after one to two times this
     guard_period: float = 2.0
     claim_check: float = 5.0
-    worker_word: float = 60.0  # how long the last report of a worker counts
-    word_flush: float = 10.0  # how often a replica writes down which workers it heard
+    worker_report: float = 60.0  # how long the last report of a worker counts
+    liveness_flush: float = 10.0  # how often a replica writes signs of life to the ledger
     reap_period: float = 60.0
     reap_grace: float = 300.0
     overlay_expiry: float = 300.0
@@ -57,8 +57,8 @@ _ORDER: tuple[tuple[str, str, str], ...] = (
     ("statement", "api_request", "a request holds a statement, not the other way round"),
     ("api_request", "watch_silence", "a slow request is not a silent watch"),
     ("watch_silence", "reap_grace", "a silent watch must be noticed before anything is reaped by its cache"),
-    ("worker_word", "reap_grace", "what a worker said before it was stamped must not count against the stamp"),
-    ("word_flush", "worker_word", "a word must reach all replicas while it counts"),
+    ("worker_report", "reap_grace", "what a worker reported before it was stamped must not count against the stamp"),
+    ("liveness_flush", "worker_report", "a report must reach all replicas while it counts"),
     ("client_sign", "client_gone", "a waiting client gives several signs of life before it counts as gone"),
     ("statement", "client_gone", "a hanging statement must fail before clients count as gone"),
     ("client_gone", "claim_progress", "a client has the time of a handover to come back"),

@@ -14,7 +14,7 @@ from mooring.model.adoption import Adopt, Adoption, check_adopt
 from mooring.model.errors import InvalidInput
 from mooring.model.evidence import Failure
 from mooring.model.placement import Placement
-from mooring.model.pod_template import PodTemplate, Surroundings, check_pod_template
+from mooring.model.pod_template import PodTemplate, SiblingFields, check_pod_template
 from mooring.model.warm_data import DataCopy, is_data_folder
 from mooring.model.why import Condition
 
@@ -247,13 +247,13 @@ def check_spec(spec: WarmupSpec) -> list[InvalidInput]:
         if number <= 0:
             problems.append(InvalidInput(field, quantity, "more than nothing"))
     path = spec.local_path.rstrip("/")
-    around = Surroundings(
+    siblings = SiblingFields(
         placement=spec.placement,
         service_account=spec.service_account,
         paths={path: "spec.localPath"} if path else {DEFAULT_FOLDER: "spec.localPath, by default"},
         node_is_chosen=True,
     )
-    return [*problems, *check_adopt(spec.adopt), *check_pod_template(spec.pod_template, around)]
+    return [*problems, *check_adopt(spec.adopt), *check_pod_template(spec.pod_template, siblings)]
 
 
 def find_problems(warmup: Warmup, older: Iterable[str] = ()) -> tuple[str, ...]:

@@ -307,12 +307,12 @@ def _judge_phase(noun: str, item: Mapping[str, Any], now: datetime) -> Check | N
     if metadata.get("deletionTimestamp"):
         return None
     namespace, name, phase = metadata.get("namespace", ""), metadata["name"], status.get("phase") or ""
-    key, shown = f"{namespace}/{name}", phase or "not looked at yet"
+    key, shown = f"{namespace}/{name}", phase or "not reconciled yet"
     reason = status.get("reason") or (status.get("failure") or {}).get("reason") or "no reason is given"
     fix = status.get("fix") or f"kubectl -n {namespace} describe {_KINDS.get(noun, noun)} {name}"
     evidence = {"phase": phase}
     if phase and status.get("observedGeneration", 0) < metadata.get("generation", 0):
-        message = f"{key} was changed and not looked at since; before, it was {phase}: {reason}"
+        message = f"{key} was changed and not reconciled since; before, it was {phase}: {reason}"
         return Check(f"{noun}/{key}", UNKNOWN, message, evidence, "ask again; if it stays, look at the leader's line")
     if phase in ("Failed", "Unknown"):
         judged = FAIL if phase == "Failed" else UNKNOWN

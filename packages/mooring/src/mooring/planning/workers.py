@@ -197,7 +197,7 @@ def retire_command(worker: Worker) -> str:
 
 
 def mark_silent(item: ClassifiedWorker, seconds: float | None) -> ClassifiedWorker:
-    """The same idle worker, with the reason why it gets no session. None: it was never heard."""
+    """The same idle worker, with the reason why it gets no session. None: no poll of it is known."""
     span = f"for {seconds:.0f} s" if seconds is not None else "lately"
     message = f"ready, but it has not polled {span}: it gets no session until it polls"
     return replace(item, why=replace(item.why, code=SILENT, message=message))

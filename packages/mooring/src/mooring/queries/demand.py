@@ -55,7 +55,9 @@ class DemandQueries:
         if demand is None:
             raise NotFound(f"the floor of {pool.key} is fixed: spec.warm {pool.spec.warm}", fix="set spec.demand")
         outlook = await self._outlook(pool)
-        lines = explain_demand(pool, demand, outlook) if outlook else ("nothing was learnt yet: it takes five minutes",)
+        lines = (
+            explain_demand(pool, demand, outlook) if outlook else ("nothing was learned yet: it takes five minutes",)
+        )
         targets = (
             [WaitTarget(one.wait_seconds, -(-one.floor // pool.spec.slots)) for one in outlook.waits] if outlook else []
         )

@@ -148,7 +148,7 @@ class Doctor:
         )
 
     async def _own_api(self) -> Iterable[Check]:
-        api = self._examined.context.words.reach.api
+        api = self._examined.context.liveness.reach.api
         failure = await api.failure()
         if not failure:
             return (Check("own-api", CheckStatus.OK, f"Mooring's own API answers at {api.url}"),)

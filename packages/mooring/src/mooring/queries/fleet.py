@@ -23,7 +23,7 @@ from mooring.planning.fairness import compute_order
 from mooring.planning.workers import classify_worker
 from mooring.queries.invariants import InvariantQueries, InvariantReading
 from mooring.queries.nodes import NodeReading, explain_held, load_of, read_node, worker_requests
-from mooring.queries.pools import PoolStandings
+from mooring.queries.pools import PoolQueries
 from mooring.queries.sources import HealthSource, NodeSource, PoolSource, QuarantineSource
 from mooring.queries.visibility import LimitedQueries
 
@@ -78,7 +78,7 @@ class FleetQueries(LimitedQueries):
         ledger: Ledger,
         health: HealthSource,
         quarantines: QuarantineSource,
-        standings: PoolStandings,
+        pool_queries: PoolQueries,
         invariants: InvariantQueries,
     ) -> None:
         self._fleet = pools
@@ -86,7 +86,7 @@ class FleetQueries(LimitedQueries):
         self._health = health
         self._quarantines = quarantines
         self._ledger = ledger
-        self._standings = standings
+        self._pool_queries = pool_queries
         self._invariants = invariants
 
     def namespaces(self) -> set[str]:
@@ -122,8 +122,8 @@ class FleetQueries(LimitedQueries):
             status=pool.status,
             generation=pool.generation,
             terminating=pool.terminating,
-            why=self._standings.of(pool),
-            verdict=self._standings.verdict(pool),
+            why=self._pool_queries.of(pool),
+            verdict=self._pool_queries.verdict(pool),
         )
 
     async def workers(
@@ -158,7 +158,7 @@ class FleetQueries(LimitedQueries):
         health = self._health.of(f"{worker.namespace}/{worker.pool}", worker.uid)
         gone_since = self._nodes.gone_since(worker.node)
         item = classify_worker(worker, self._nodes.by_name, claims, health, gone_since)
-        return _worker(self._standings.with_silence(item), claims, health)
+        return _worker(self._pool_queries.with_silence(item), claims, health)
 
     async def nodes(self) -> list[NodeReading]:
         """The nodes that may be seen, or that run workers that may; with these workers counted."""
@@ -225,7 +225,7 @@ class FleetQueries(LimitedQueries):
             queue: Sequence[Claim] = await self._ledger.claims.queue(namespace, pool)
             found = self._fleet.pool(f"{namespace}/{pool}")
             if found is not None and found.spec.fairness is not None:
-                since = self._standings.shared_since
+                since = self._pool_queries.shared_since
                 served = await self._ledger.claims.served_by_owner(namespace, pool, since=since)
                 queue = compute_order(queue, served, found.spec.fairness.weights)
             places.update({claim.id: place for place, claim in enumerate(queue, start=1)})
@@ -234,12 +234,12 @@ class FleetQueries(LimitedQueries):
     def shortage(self, pool_key: str) -> Why | None:
         """Why nobody of a pool is free; None when there is no such pool."""
         pool = self._fleet.pool(pool_key)
-        return self._standings.shortage(pool) if pool is not None else None
+        return self._pool_queries.shortage(pool) if pool is not None else None
 
     def expected_wait(self, pool_key: str, position: int) -> float | None:
         """Seconds that the claim at a place of the queue still waits; None if that is not known."""
         pool = self._fleet.pool(pool_key)
-        return self._standings.expected_wait(pool, position) if pool is not None else None
+        return self._pool_queries.expected_wait(pool, position) if pool is not None else None
 
     async def _claims_by_pod(self, pods: list[str] | None) -> dict[str, tuple[Claim, ...]]:
         """Live claims of these pods, or of all."""

@@ -1,4 +1,4 @@
-"""Why each pool stands as it does, from memory alone: no call to the cluster, no query."""
+"""The state of pools and its reasons, from memory: no call to the cluster, no statement to the ledger."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from mooring.planning.fairness import SHARED_SECONDS
 from mooring.planning.workers import classify_held, mark_silent
 from mooring.queries.sources import HealthSource, NodeSource, PollSource, PoolSource, SlotSource
 
-REPEAT_SECONDS = 1.0  # refusals may come by the thousand: the workers of a pool are looked over no more often
+REPEAT_SECONDS = 1.0  # many claims may be refused at once: the workers of a pool are read once in this time
 
 
-class PoolStandings:
+class PoolQueries:
     """Answers from the caches; changes nothing."""
 
     def __init__(
@@ -38,7 +38,7 @@ class PoolStandings:
         self._ready = ready
         self._polls = polls
         self._clock = clock
-        self._told: dict[str, tuple[float, Why]] = {}  # by pool uid: when, and why nobody is free
+        self._answered: dict[str, tuple[float, Why]] = {}  # by pool uid: when, and why no worker is free
 
     def of(self, pool: Pool) -> Why:
         """Why its floor is held or not."""
@@ -50,14 +50,14 @@ class PoolStandings:
         return compute_verdict(pool, own, self._clock.now())
 
     def shortage(self, pool: Pool) -> Why:
-        """Why nobody is free for one more claim; as it was a moment ago, when somebody asked the same then."""
+        """Why no worker is free for one more claim. An answer is repeated for `REPEAT_SECONDS`."""
         now = self._clock.monotonic()
-        at, message = self._told.get(pool.uid, (None, None))
+        at, message = self._answered.get(pool.uid, (None, None))
         if at is not None and message is not None and now - at < REPEAT_SECONDS:
             return message
         message = explain_shortage(PoolView(pool, self._workers(pool)))
-        self._told = {uid: known for uid, known in self._told.items() if now - known[0] < REPEAT_SECONDS}
-        self._told[pool.uid] = (now, message)
+        self._answered = {uid: known for uid, known in self._answered.items() if now - known[0] < REPEAT_SECONDS}
+        self._answered[pool.uid] = (now, message)
         return message
 
     @property

@@ -142,7 +142,7 @@ def read_service(service: Service, trouble: str = "") -> ServiceReading:
     if trouble:
         status = msgspec.structs.replace(status, phase="Unknown", reason=trouble, fix="mooring doctor")
     elif not status.phase:
-        status = msgspec.structs.replace(status, phase="Unknown", reason="not looked at yet")
+        status = msgspec.structs.replace(status, phase="Unknown", reason="not reconciled yet")
     return ServiceReading(
         service.namespace,
         service.name,

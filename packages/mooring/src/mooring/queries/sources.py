@@ -216,15 +216,15 @@ class ReachSource(Protocol):
     def api(self) -> OwnApiSource: ...
 
 
-class WordSource(Protocol):
-    """The words of workers and holders."""
+class LivenessSource(Protocol):
+    """The signs of life of workers and holders."""
 
     @property
     def reach(self) -> ReachSource: ...
 
 
 class PlatformSource(Protocol):
-    """The cluster, the ledger, the nodes, and the words that are heard."""
+    """The cluster, the ledger, the nodes, and the signs of life."""
 
     @property
     def client(self) -> ClusterSource: ...
@@ -233,4 +233,4 @@ class PlatformSource(Protocol):
     @property
     def nodes(self) -> NodeSource: ...
     @property
-    def words(self) -> WordSource: ...
+    def liveness(self) -> LivenessSource: ...

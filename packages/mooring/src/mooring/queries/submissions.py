@@ -140,7 +140,7 @@ def _state(view: Submission) -> dict[str, Any]:
     status = view.status
     return {
         "phase": _phase(view),
-        "message": status.message or "not looked at yet",
+        "message": status.message or "not reconciled yet",
         "jobs": status.jobs,
         "gates": status.gates,
         "failure": status.failure,
@@ -157,7 +157,7 @@ def _why(view: Submission, phase: str) -> Why:
     finished = next((one.since for one in status.conditions if one.type == "Finished"), None)
     return Why(
         code=phase.lower(),
-        message=status.message or "not looked at yet",
+        message=status.message or "not reconciled yet",
         since=finished or view.metadata.creation_timestamp,
         blockers=tuple(f"{gate.id}: {gate.message}" for gate in shut),
         fix=next((gate.fix for gate in shut if gate.fix), ""),

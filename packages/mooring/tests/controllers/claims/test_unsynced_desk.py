@@ -12,7 +12,7 @@ from mooring.model.errors import Unavailable
 
 @pytest.mark.parametrize(("synced", "error"), [(False, Unavailable), (True, UnknownPool)])
 async def test_a_pool_is_unknown_only_when_the_caches_are_synced(synced: bool, error: type[Exception]) -> None:
-    context: Any = SimpleNamespace(client=None, ledger=None, clock=None, words=None, entropy=None)
+    context: Any = SimpleNamespace(client=None, ledger=None, clock=None, liveness=None, entropy=None)
     fleet: Any = SimpleNamespace(synced=synced, pools={}, pool=lambda _: None)
     parts: list[Any] = [None] * 5
     desk = ClaimDesk(context, fleet, *parts)

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from mooring.controllers.pools.home import Home
 from mooring.controllers.pools.manifests import spec_hash, worker_manifest
+from mooring.controllers.pools.server_address import ServerAddress
 from mooring.planning.placement import Placed
 from packages.mooring.tests.planning.fleets import pool
 
@@ -20,7 +20,9 @@ def pod_of(
     *containers: dict[str, Any], dispatch: str = "Poll", url: str = URL, ca: str = "", **pod: Any
 ) -> dict[str, Any]:
     template = {"spec": {"containers": list(containers), **pod}}
-    made = worker_manifest(pool(dispatch=dispatch, template=template), "linux-0", Placed(), "ledger", Home(url, ca))
+    made = worker_manifest(
+        pool(dispatch=dispatch, template=template), "linux-0", Placed(), "ledger", ServerAddress(url, ca)
+    )
     return made["spec"]
 
 
@@ -89,7 +91,7 @@ def test_a_token_for_the_sdk_stays_beside_the_token_of_the_worker(sdk: dict[str,
 
 def test_workers_that_poll_are_replaced_when_mooring_moves_and_others_are_not() -> None:
     polled, pushed = pool(dispatch="Poll"), pool()
-    here, there = Home(URL), Home("http://new-address")
+    here, there = ServerAddress(URL), ServerAddress("http://new-address")
     assert spec_hash(polled, here) != spec_hash(polled, there)
     assert spec_hash(pushed, here) == spec_hash(pushed, there)
 
@@ -97,7 +99,7 @@ def test_workers_that_poll_are_replaced_when_mooring_moves_and_others_are_not() 
 def test_workers_that_poll_are_given_the_ca_of_mooring_and_replaced_when_it_changes() -> None:
     assert env_of(pod_of(container(), ca="PEM")["containers"][0])["MOORING_CA"] == "PEM"
     polled = pool(dispatch="Poll")
-    hashes = {spec_hash(polled, Home(URL, ca)) for ca in ("", "PEM", "PEM of another")}
+    hashes = {spec_hash(polled, ServerAddress(URL, ca)) for ca in ("", "PEM", "PEM of another")}
     assert len(hashes) == 3
 
 

@@ -142,7 +142,7 @@ def test_a_warmup_that_nobody_looked_at_that_is_wrong_or_goes_says_so():
 
 def test_a_service_that_nobody_looked_at_waits_since_it_was_made():
     why = explain_status(ServiceStatus(), EARLIER)
-    assert (why.code, why.message, why.since) == ("NotReconciled", "not looked at yet", EARLIER)
+    assert (why.code, why.message, why.since) == ("NotReconciled", "not reconciled yet", EARLIER)
 
 
 RULE = INVARIANTS[0]

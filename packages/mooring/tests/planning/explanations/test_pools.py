@@ -85,7 +85,7 @@ def test_of_many_in_the_same_way_the_first_are_named_and_the_others_counted():
     [
         (standing(Condition("Ready", "True", "FloorHeld", "at least 4 idle")), "floor_held", "at least 4 idle"),
         (standing(Condition("Valid", "False", "InvalidSpec", "spec.warm: 9")), "invalid_spec", "spec.warm: 9"),
-        (standing(), "not_reconciled", "not looked at yet"),
+        (standing(), "not_reconciled", "not reconciled yet"),
         (
             msgspec.structs.replace(standing(), terminating=True, terminating_since=NOW),
             "terminating",
@@ -153,7 +153,7 @@ def test_a_pool_full_of_stamps_without_claims_names_the_worker_to_retire(explain
     why = explain(view(full, stamped(0), stamped(1)))
     assert any("stamped for acme without a live claim" in blocker for blocker in why.blockers)
     assert why.fix.startswith("mooring retire runners/linux-0 --reason '...'")
-    assert ("or wait: deleted after 600 s without a word" in why.fix) is waits
+    assert ("or wait: deleted after 600 s without a sign of life" in why.fix) is waits
 
 
 def test_a_pool_that_claims_hold_too_is_not_healed_by_retiring_one():

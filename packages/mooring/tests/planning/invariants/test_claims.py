@@ -99,14 +99,14 @@ def given_back(
     behind: Claim,
     executing: bool | None = None,
     push: bool = True,
-    wordless: float | None = None,
+    silent_seconds: float | None = None,
     expired: Claim | None = None,
 ) -> bool:
     """Whether the stamp of a worker that has not spoken counts as proven to be a leak."""
     snapshot = ClaimsSnapshot(
         NOW, (stamped(1),), (), TIMEOUTS, {"uid-1": executing}, {"claim-1": behind},
         push_pools=frozenset({"runners/linux"} if push else ()),
-        wordless_seconds={} if wordless is None else {"uid-1": wordless},
+        worker_silent_seconds={} if silent_seconds is None else {"uid-1": silent_seconds},
         expired={"uid-1": (expired,)} if expired else {},
     )  # fmt: skip
     [act] = plan_stamped_has_claim(snapshot)
@@ -118,7 +118,7 @@ def test_where_workers_never_speak_the_holder_who_gave_it_back_is_the_second_pro
     assert not given_back(RAN, executing=True)
     assert not given_back(RAN, push=False), "a worker that polls may still be at work: only its own word counts"
     assert not given_back(row(ClaimState.RELEASED, epoch=EPOCH - 1, running_at=ago(50))), "that was an earlier session"
-    assert not given_back(row(ClaimState.EXPIRED, running_at=ago(50)), wordless=9999.0), "nobody gave it back"
+    assert not given_back(row(ClaimState.EXPIRED, running_at=ago(50)), silent_seconds=9999.0), "nobody gave it back"
 
 
 def test_a_stamp_that_came_late_is_a_leak_when_its_holder_gave_the_same_worker_back_under_a_later_epoch() -> None:
@@ -132,19 +132,19 @@ def test_a_stamp_that_came_late_is_a_leak_when_its_holder_gave_the_same_worker_b
 
 @pytest.mark.parametrize("behind", [NEVER_RAN, MOVED_ON_WITHOUT_RUNNING, MOVED_ON_AND_RAN_ELSEWHERE, NOT_TAKEN])
 def test_a_stamp_under_which_nobody_was_given_the_worker_is_a_leak_after_the_grace_without_a_word(behind) -> None:
-    assert given_back(behind, wordless=TIMEOUTS.reap_grace)
-    assert not given_back(behind, wordless=TIMEOUTS.reap_grace - 1)
+    assert given_back(behind, silent_seconds=TIMEOUTS.reap_grace)
+    assert not given_back(behind, silent_seconds=TIMEOUTS.reap_grace - 1)
     assert not given_back(behind), "silence is not measured while words may be missing"
-    assert not given_back(behind, wordless=9999.0, push=False)
-    assert not given_back(behind, wordless=9999.0, executing=True)
+    assert not given_back(behind, silent_seconds=9999.0, push=False)
+    assert not given_back(behind, silent_seconds=9999.0, executing=True)
 
 
 def test_a_stamp_that_came_late_proves_nothing_about_a_later_session_that_nobody_gave_back() -> None:
     hidden = row(ClaimState.EXPIRED, id="claim-2", epoch=EPOCH + 2, running_at=ago(50), cause=EndCause.EXPIRED)
     for behind in (RAN, RAN_HERE_LATER, NEVER_RAN, MOVED_ON_AND_RAN_ELSEWHERE):
-        assert given_back(behind, wordless=9999.0)
-        assert not given_back(behind, wordless=9999.0, expired=hidden)
-        assert given_back(behind, wordless=9999.0, expired=replace(hidden, cause=EndCause.ABANDONED))
+        assert given_back(behind, silent_seconds=9999.0)
+        assert not given_back(behind, silent_seconds=9999.0, expired=hidden)
+        assert given_back(behind, silent_seconds=9999.0, expired=replace(hidden, cause=EndCause.ABANDONED))
     assert given_back(RAN, expired=replace(hidden, epoch=EPOCH - 2)), "it was proven idle before it was claimed again"
     assert given_back(RAN_HERE_LATER, expired=replace(hidden, epoch=EPOCH)), "the same"
 

@@ -18,7 +18,7 @@ KEEP = EffectiveReclaim(600.0, "Keep", polls=False)
 
 
 def plan(
-    wordless: float | None,
+    silent_seconds: float | None,
     reclaim: EffectiveReclaim | None = DELETE,
     executing: bool | None = None,
     behind: Claim | None = EXPIRED,
@@ -27,7 +27,7 @@ def plan(
         ClaimsSnapshot(
             NOW, (stamped(1),), (), TIMEOUTS, {"uid-1": executing}, {"claim-1": behind},
             push_pools=frozenset() if reclaim is not None and reclaim.polls else frozenset({"runners/linux"}),
-            wordless_seconds={} if wordless is None else {"uid-1": wordless},
+            worker_silent_seconds={} if silent_seconds is None else {"uid-1": silent_seconds},
             reclaims={} if reclaim is None else {"runners/linux": reclaim},
         )
     )  # fmt: skip
@@ -35,7 +35,7 @@ def plan(
 
 
 @pytest.mark.parametrize(
-    ("wordless", "reclaim", "executing", "proven"),
+    ("silent_seconds", "reclaim", "executing", "proven"),
     [
         (600.0, DELETE, None, True),
         (599.0, DELETE, None, False),
@@ -46,14 +46,14 @@ def plan(
     ],
 )
 def test_a_stamped_worker_without_a_word_for_long_enough_is_a_leak_where_the_pool_deletes(
-    wordless: float | None, reclaim: EffectiveReclaim | None, executing: bool | None, proven: bool
+    silent_seconds: float | None, reclaim: EffectiveReclaim | None, executing: bool | None, proven: bool
 ) -> None:
-    act = plan(wordless, reclaim, executing)
+    act = plan(silent_seconds, reclaim, executing)
     assert are_independent(act.proofs) is proven
     if proven:
         assert [str(proof) for proof in act.proofs] == [
             "ledger: no live claim; the epoch of its stamp is fenced",
-            "worker: no word for 600 s",
+            "worker: no sign of life for 600 s",
         ]
         assert (act.age_seconds, act.floor_seconds) == (600.0, 600.0)
 
@@ -71,7 +71,7 @@ def test_a_silent_worker_that_never_worked_is_unstamped_unless_it_should_have_po
 
 def test_a_kept_worker_is_reported_with_the_command_that_retires_it() -> None:
     act = plan(700.0, KEEP)
-    assert "no word for 700 s, and the pool keeps silent workers (spec.reclaim.policy)" in act.reason
+    assert "no sign of life for 700 s, and the pool keeps silent workers (spec.reclaim.policy)" in act.reason
     assert act.evidence["fix"] == "mooring retire runners/linux-1 --reason '...'"
     assert act.evidence["policy"] == "Keep"
 

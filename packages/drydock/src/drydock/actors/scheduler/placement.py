@@ -11,7 +11,7 @@ from hawser.fitting.capacity import NodeState
 from hawser.fitting.judge import Verdict, judge
 from hawser.fitting.needs import PodNeeds, required_node_names
 from hawser.fitting.obstacles import NO_NODES
-from hawser.fitting.surroundings import NO_NEIGHBOURS, NamespaceLabels, Surroundings, look_around
+from hawser.fitting.topology import UNCONSTRAINED, NamespaceLabels, TopologyConstraints, count_topology
 from hawser.fitting.volumes import BoundVolume
 
 _NO_CLAIMS = "no new claims to deallocate"
@@ -95,9 +95,9 @@ class Placement:
 
     def might_fit(self, pod: PodNeeds, node: NodeState, volumes: Sequence[BoundVolume]) -> bool:
         """Whether it is worth looking at the pod again because of this node."""
-        if pod.looks_around or self._refusing:
+        if pod.has_topology_constraints or self._refusing:
             return True
-        return judge(pod, self._crowded(pod, node), NO_NEIGHBOURS, volumes).fits
+        return judge(pod, self._crowded(pod, node), UNCONSTRAINED, volumes).fits
 
     def decide(self, pod: PodNeeds, volumes: Sequence[BoundVolume] = (), victims_linger: bool = False) -> Decision:
         """The best node, at random among equals. Nobody else is preempted while earlier victims are still going."""
@@ -108,14 +108,14 @@ class Placement:
         if names is not None and not names:
             return Decision(message=f"{no_node_message(len(nodes), {})} pod affinity terms conflict. not found")
         candidates = nodes if names is None else [node for node in nodes if node.name in names]
-        around = self._look_around(pod, nodes)
-        verdicts = {node.name: judge(pod, self._crowded(pod, node), around, volumes) for node in candidates}
+        topology = self._count_topology(pod, nodes)
+        verdicts = {node.name: judge(pod, self._crowded(pod, node), topology, volumes) for node in candidates}
         feasible = [node for node in candidates if verdicts[node.name].fits]
         if not feasible:
             message = _no_fit_message(len(nodes), verdicts)
             if victims_linger:
                 return Decision(message=f"{message} {_NO_CLAIMS}, preemption: {_LINGERING}")
-            preemption = plan_preemption(pod, nodes, verdicts, lambda node: judge(pod, node, around, volumes))
+            preemption = plan_preemption(pod, nodes, verdicts, lambda node: judge(pod, node, topology, volumes))
             if preemption.victims:
                 return Decision(message=message, preemption=preemption)
             return Decision(message=f"{message} {_NO_CLAIMS}, preemption: {preemption.message}")
@@ -124,11 +124,11 @@ class Placement:
         best = best_nodes(pod, feasible, nodes, self._namespace_labels)
         return Decision(node=best[self._entropy.below(len(best))].name)
 
-    def _look_around(self, pod: PodNeeds, nodes: Iterable[NodeState]) -> Surroundings:
+    def _count_topology(self, pod: PodNeeds, nodes: Iterable[NodeState]) -> TopologyConstraints:
         refusing = [(self._nodes[self._places[uid]], other) for uid, other in self._refusing.items()]
-        if not refusing and not pod.looks_around:
-            return NO_NEIGHBOURS
-        return look_around(pod, nodes, refusing, self._namespace_labels)
+        if not refusing and not pod.has_topology_constraints:
+            return UNCONSTRAINED
+        return count_topology(pod, nodes, refusing, self._namespace_labels)
 
     def _crowded(self, pod: PodNeeds, node: NodeState) -> NodeState:
         """The node as this pod has to see it: with the pods room is being made for."""

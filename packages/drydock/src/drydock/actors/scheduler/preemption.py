@@ -1,6 +1,6 @@
 """Making room for a pod of higher priority: which pods on which node would have to go.
 
-A simple form of kube-scheduler's: budgets of the victims are not weighed, and what neighbours mean for the pod is
+A simple form of kube-scheduler's: budgets of the victims are not weighed, and what other pods mean for the pod is
 not counted again without them.
 """
 

@@ -169,7 +169,7 @@ class Scheduler:
             if isinstance(volumes, str):
                 continue
             fitting = [state.name for state in improved if self._placement.might_fit(needs, state, volumes)]
-            if needs.looks_around and fitting:
+            if needs.has_topology_constraints and fitting:
                 fitting = [fitting[0]] * len(uids)
             for uid, name in zip(uids, fitting, strict=False):
                 self._woken_for[uid] = name
@@ -306,6 +306,6 @@ def _shape(pod: Object, needs: PodNeeds) -> bytes:
     """What the pod asks for: pods of one shape fit on the same nodes."""
     spec = spec_of(pod)
     asked = [spec.get(name) for name in ("nodeSelector", "affinity", "tolerations", "topologySpreadConstraints")]
-    labels = labels_of(pod) if needs.looks_around else {}
+    labels = labels_of(pod) if needs.has_topology_constraints else {}
     parts = [needs.namespace, labels, needs.priority, needs.requests, needs.ports, needs.claims, asked]
     return msgspec.json.encode(parts, order="sorted")

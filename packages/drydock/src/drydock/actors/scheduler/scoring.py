@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from hawser.fitting.capacity import NodeState
 from hawser.fitting.matching import matches_term, tolerates
-from hawser.fitting.needs import ASSUMED_CPU, ASSUMED_MEMORY, NeighbourTerm, PodNeeds
-from hawser.fitting.surroundings import NamespaceLabels, count_spread
+from hawser.fitting.needs import ASSUMED_CPU, ASSUMED_MEMORY, AffinityTerm, PodNeeds
+from hawser.fitting.topology import NamespaceLabels, count_spread
 
 _TAINTS, _NODE_AFFINITY, _POD_AFFINITY, _SPREAD = 3, 2, 2, 2
 
@@ -75,10 +75,10 @@ def _preferred_weight(pod: PodNeeds, node: NodeState) -> int:
 def _company(
     pod: PodNeeds, feasible: Sequence[NodeState], everyone: Sequence[NodeState], namespace_labels: NamespaceLabels
 ) -> list[int]:
-    """Wanted neighbours minus unwanted ones, by each term's weight."""
+    """Pods of the domain that affinity wants minus those it does not, by each term's weight."""
     weights: dict[tuple[str, str], int] = {}
 
-    def weigh(term: NeighbourTerm, sign: int) -> None:
+    def weigh(term: AffinityTerm, sign: int) -> None:
         for node in everyone:
             domain = node.labels.get(term.topology_key)
             if domain is None:

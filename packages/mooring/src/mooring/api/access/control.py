@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mooring.api.access.authentication import Authentication
 from mooring.api.access.authorization import Authorization
 from mooring.api.access.kubernetes_tokens import KubernetesTokens
-from mooring.api.access.login_brake import LoginBrake
+from mooring.api.access.login_throttle import LoginThrottle
 from mooring.api.access.sessions import PageSessions
 from mooring.api.access.static_tokens import StaticTokens, hash_token
 from mooring.model.errors import Misconfigured
@@ -37,7 +37,7 @@ class AccessControl:
 
     authentication: Authentication
     authorization: Authorization
-    brake: LoginBrake
+    throttle: LoginThrottle
 
 
 def build_access(
@@ -50,5 +50,5 @@ def build_access(
     return AccessControl(
         Authentication(options.operator_token, static, kubernetes, pages, options.open_pages),
         Authorization(client, clock),
-        LoginBrake(clock),
+        LoginThrottle(clock),
     )

@@ -110,7 +110,7 @@ def _place(options: InstallOptions, spec: Body) -> Body:
         if wanted.node_pool:
             fix = "name its label and taints with --node-selector and --toleration"
             fail(Unavailable(f"--node-pool needs the cluster, which cannot be read: {unread.message}", fix=fix))
-        _note(f"the cluster was not looked at, so these pods may stay Pending: {unread.message}")
+        _note(f"the cluster was not checked, so these pods may stay Pending: {unread.message}")
         return plan_placement(wanted, ()).on(pod)
     snapshot = InstallSnapshot(
         pod_spec=pod,

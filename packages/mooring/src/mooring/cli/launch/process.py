@@ -20,7 +20,7 @@ from mooring.api.certificate import ServingCertificate
 from mooring.api.hosting import HttpHost
 from mooring.api.limits import LimitOptions, Limits
 from mooring.api.server import ApiParts, Commands, build_api
-from mooring.app import Mooring, Surroundings
+from mooring.app import Dependencies, Mooring
 from mooring.dashboard.live import LiveViews
 from mooring.dashboard.pages import build_pages
 from mooring.dashboard.replay_pages import Replays
@@ -112,7 +112,7 @@ class Entrance:
 
 
 async def run_process(
-    given: Surroundings,
+    given: Dependencies,
     entrance: Entrance,
     stop: asyncio.Event,
     ready: Callable[[], None],

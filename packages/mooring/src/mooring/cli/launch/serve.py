@@ -16,7 +16,7 @@ from mooring.api.access.operator_token import load_token
 from mooring.api.certificate import ServingCertificate, TlsFiles
 from mooring.api.hosting import bind, refuse_plain_http
 from mooring.api.limits import LimitOptions
-from mooring.app import Adapters, ReplicaOptions, Surroundings
+from mooring.app import Adapters, Dependencies, ReplicaOptions
 from mooring.cli.launch.process import (
     Entrance,
     configure_logs,
@@ -71,7 +71,7 @@ async def serve(settings: Settings, timeouts: Timeouts) -> None:
         stack.push_async_callback(minter.close)
         documents = HttpDocuments(outgoing)
         stack.push_async_callback(documents.close)
-        given = Surroundings(
+        given = Dependencies(
             client,
             ledger,
             clock,
@@ -87,7 +87,7 @@ async def serve(settings: Settings, timeouts: Timeouts) -> None:
             ),
             Adapters(
                 minter,
-                PolledActivity(clock, timeouts.worker_word),
+                PolledActivity(clock, timeouts.worker_report),
                 documents,
                 HttpProbe(outgoing),
                 HttpOwnApi(settings.worker_url or address),

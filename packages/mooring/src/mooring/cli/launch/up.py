@@ -26,7 +26,7 @@ from hawser.kubeconfig import load_kubeconfig
 from mooring.api.access.control import AccessOptions
 from mooring.api.access.operator_token import load_token
 from mooring.api.hosting import bind
-from mooring.app import Adapters, ReplicaOptions, Surroundings
+from mooring.app import Adapters, Dependencies, ReplicaOptions
 from mooring.cli.launch.process import (
     Entrance,
     configure_logs,
@@ -120,7 +120,7 @@ async def _up(options: UpOptions) -> None:
         documents = HttpDocuments(THIS_MACHINE)
         stack.push_async_callback(documents.close)
         name, activity = replica_name(""), PolledActivity(clock)
-        given = Surroundings(
+        given = Dependencies(
             client,
             ledger,
             clock,

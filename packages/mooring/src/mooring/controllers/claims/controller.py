@@ -32,8 +32,8 @@ from mooring.model.why import Why
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What claims are given by others."""
+class ClaimDependencies:
+    """What claims need of other parts."""
 
     minter: Minter
     activity: PolledActivity
@@ -44,7 +44,7 @@ class Surroundings:
 class ClaimController:
     """`desk` serves those who claim, `dispatch` the workers that poll."""
 
-    def __init__(self, context: Context, fleet: Fleet, ready: ReadyIndex, given: Surroundings) -> None:
+    def __init__(self, context: Context, fleet: Fleet, ready: ReadyIndex, given: ClaimDependencies) -> None:
         self._fleet = fleet
         self.ready = ready
         self.stamps = Stamps(context)

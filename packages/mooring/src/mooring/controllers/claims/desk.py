@@ -1,4 +1,4 @@
-"""The desk: where claims are asked for, kept alive and given back."""
+"""Requests for claims: claim, read, renew, release, revoke."""
 
 import asyncio
 from datetime import timedelta
@@ -13,7 +13,7 @@ from mooring.controllers.claims.release import ClaimRelease
 from mooring.controllers.claims.waiting_clients import Caller, ClientGone, WaitingClients
 from mooring.controllers.fleet import Fleet
 from mooring.engine.context import Context
-from mooring.engine.words import hear_former_holder
+from mooring.engine.liveness import record_former_holder
 from mooring.model.claim import (
     Admission,
     AdmissionVerdict,
@@ -64,7 +64,7 @@ class ClaimRevoked(Conflict):
 
 
 class ClaimDesk:
-    """Claim, look, beat, release, revoke."""
+    """The commands on claims that the API offers."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class ClaimDesk:
         self._refusals = refusals
         self._clients = clients
         self._clock = context.clock
-        self._words = context.words
+        self._liveness = context.liveness
         self._entropy = context.entropy
 
     async def claim_for(self, pool_key: str, request: ClaimRequest, holder: str) -> Claim:
@@ -134,7 +134,7 @@ class ClaimDesk:
                 raise
             match admission.verdict:
                 case AdmissionVerdict.CREATED if admission.claim is not None:
-                    if admission.claim.state is ClaimState.CLAIMED:  # it was taken up elsewhere
+                    if admission.claim.state is ClaimState.CLAIMED:  # another replica resumed it
                         return await self._follow(pool, admission.claim, caller)
                     return self._clients.hand_out(admission.claim, caller)
                 case AdmissionVerdict.SLOT_TAKEN:
@@ -165,7 +165,7 @@ class ClaimDesk:
     async def _follow(self, pool: Pool, claim: Claim, caller: Caller) -> Claim:
         """Until the claim runs or ends, or its caller's wait is over; then as it is.
 
-        One that nobody completes is taken up."""
+        A handover that no replica completes is resumed."""
         deadline = self._clock.monotonic() + caller.wait_seconds
         await self._gone_workers.leave(claim)
         async with self._clients.attended(claim.id) as woken:
@@ -175,9 +175,9 @@ class ClaimDesk:
                 if caller.gone:
                     raise ClientGone(f"the client of claim {claim.id} is gone")
                 left = deadline - self._clock.monotonic()
-                abandoned_in = self._handover.abandoned_in(pool, current) if self._fleet.synced else None
-                if abandoned_in is not None and abandoned_in <= 0:
-                    await self._take_up(pool, current, left)
+                resumable_in = self._handover.resumable_in(pool, current) if self._fleet.synced else None
+                if resumable_in is not None and resumable_in <= 0:
+                    await self._resume(pool, current, left)
                     continue
                 if current.state not in (ClaimState.QUEUED, ClaimState.CLAIMED) or left <= 0:
                     taken = await self._clients.take(current, caller)
@@ -185,17 +185,17 @@ class ClaimDesk:
                         return judged
                     continue
                 self._clients.check_open()
-                await _wait(woken, min(left, 5.0, abandoned_in or 5.0))
+                await _wait(woken, min(left, 5.0, resumable_in or 5.0))
                 woken.clear()
 
-    async def _take_up(self, pool: Pool, claim: Claim, left_seconds: float) -> None:
-        """Complete a handover that was left half way. Another replica may be faster."""
+    async def _resume(self, pool: Pool, claim: Claim, left_seconds: float) -> None:
+        """Complete a handover that another replica left incomplete. A third one may be faster."""
         try:
             await self._handover.resume(pool, claim)
         except NoWorker as none:
             await self._do_without(pool, none, left_seconds)
         except Conflict as conflict:
-            log.info("a claim was taken up by others", claim=claim.id, because=conflict.message)
+            log.info("another replica completes the claim", claim=claim.id, because=conflict.message)
 
     async def _do_without(self, pool: Pool, none: NoWorker, left_seconds: float) -> None:
         """Its worker is gone and there is no other: it waits where its client does, else it fails."""
@@ -283,12 +283,12 @@ class ClaimDesk:
         return next((place for place, waiting in enumerate(order, 1) if waiting.id == claim.id), None)
 
     async def heartbeat(self, claim_id: str, epoch: int) -> Claim:
-        """The holder is alive; a stale epoch is refused, and is still a word of the worker that had it."""
+        """The holder is alive; a stale epoch is refused, and is still a sign of life of the worker that had it."""
         outcome = await self._ledger.claims.heartbeat(claim_id, epoch, now=self._clock.now())
         if outcome.claim is None:
             raise unknown_claim(claim_id)
         if not outcome.applied:
-            hear_former_holder(self._words, outcome.claim, epoch)
+            record_former_holder(self._liveness, outcome.claim, epoch)
         return outcome.require()
 
     async def release(self, claim_id: str, epoch: int, reason: str = "") -> Claim:

@@ -46,7 +46,7 @@ class NoResult(NotFound):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a session ended, in its worker's words."""
+    """How a session ended, as its worker reports it."""
 
     exit_code: int
     output: str
@@ -72,11 +72,11 @@ class Dispatch:
         self._release = release
         self._forgotten = forgotten
         self._activity = activity
-        self._words = polls
+        self._polls = polls
         self._clock = context.clock
         self._replica_id = context.replica_id
         self._wakeups = Wakeups()  # by pod uid
-        self._polls: dict[str, int] = {}  # pod uid -> the newest of its polls that wait here
+        self._waiting_polls: dict[str, int] = {}  # pod uid -> the newest of its polls that wait here
         self._last_poll = 0
         self._closed = False
         context.ledger.listen(Channel.DISPATCH, self._on_dispatch)
@@ -94,12 +94,12 @@ class Dispatch:
         await self._hear(worker, executing)
         deadline = self._clock.monotonic() + min(wait_seconds, MOST_WAIT_SECONDS)
         poll = self._last_poll = self._last_poll + 1
-        self._polls[worker.uid] = poll
+        self._waiting_polls[worker.uid] = poll
         self._wakeups.wake(worker.uid)
         try:
             async with self._wakeups.listening(worker.uid) as woken:
                 # A worker that polls again has given up on its earlier poll: a session handed to that would be lost.
-                while self._polls.get(worker.uid) == poll:
+                while self._waiting_polls.get(worker.uid) == poll:
                     woken.clear()
                     if self._closed:
                         raise Unavailable("this replica stops", fix="ask again")
@@ -108,7 +108,7 @@ class Dispatch:
                         self._refuse_draining(worker)
                     claim = await self._ledger.claims.deliver_next(worker.uid, now=self._clock.now())
                     if claim is not None:
-                        self._activity.hear(worker.uid, executing=True)
+                        self._activity.record(worker.uid, executing=True)
                         return claim
                     look_again_at = deadline
                     if not executing and self._present(worker).stamp is not None:
@@ -120,16 +120,16 @@ class Dispatch:
                         break
             return None
         finally:
-            if self._polls.get(worker.uid) == poll:
-                del self._polls[worker.uid]
+            if self._waiting_polls.get(worker.uid) == poll:
+                del self._waiting_polls[worker.uid]
 
     async def heartbeat(self, worker: Worker, claim_id: str, epoch: int) -> Claim:
         """The worker is at it. Refused for anyone else's session and under an old epoch."""
-        await self._words.hear(worker)
+        await self._polls.record(worker)
         claim = await self._own(worker, claim_id, epoch)
         outcome = await self._ledger.claims.heartbeat(claim.id, epoch, now=self._clock.now())
         if outcome.applied:
-            self._activity.hear(worker.uid, executing=True)
+            self._activity.record(worker.uid, executing=True)
         return outcome.require()
 
     async def finish(self, worker: Worker, claim_id: str, epoch: int, result: Result) -> bool:
@@ -137,14 +137,14 @@ class Dispatch:
 
         The first report stays, so that it may be repeated after a lost answer.
         """
-        await self._words.hear(worker)
+        await self._polls.record(worker)
         claim = await self._own(worker, claim_id, epoch)
         entry = self._entry(worker, claim, result)
         await self._ledger.audit.begin(entry)
         outcome = await self._release.end(claim.id, epoch, EndCause.RELEASED, entry.reason)
         message, error = AuditOutcome.DONE, ""
         if outcome.applied:
-            self._activity.hear(worker.uid, executing=False)
+            self._activity.record(worker.uid, executing=False)
         else:
             message, error = AuditOutcome.SKIPPED, f"the claim was {outcome.verdict.value} by then"
         await self._ledger.audit.complete(entry.id, message, now=self._clock.now(), error=error)
@@ -190,8 +190,8 @@ class Dispatch:
 
     async def _hear(self, worker: Worker, executing: bool) -> None:
         """Remember what the worker says; "idle" under a stamp is rare, and evidence that the leader may need."""
-        await self._words.hear(worker)
-        self._activity.hear(worker.uid, executing=executing)
+        await self._polls.record(worker)
+        self._activity.record(worker.uid, executing=executing)
         if not executing and worker.unproven_since is not None:
             await self._believe(worker)
         if not executing and worker.stamp is not None:
@@ -201,7 +201,7 @@ class Dispatch:
                 log.warning("other replicas were not notified of an idle worker", error=error.message)
 
     async def _believe(self, worker: Worker) -> None:
-        """An adopted worker asks for a session: its own word that it runs none."""
+        """An adopted worker asks for a session: it reports that it runs none."""
         try:
             await prove_idle(
                 self._client,
@@ -240,7 +240,7 @@ class Dispatch:
 
     def _on_activity(self, wake: Wake) -> None:
         if wake.payload:
-            self._activity.hear(wake.payload, executing=False)
+            self._activity.record(wake.payload, executing=False)
 
     def _on_node(self, kind: str, _: str) -> None:
         if kind == NODE:

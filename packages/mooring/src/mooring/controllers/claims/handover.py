@@ -1,9 +1,9 @@
-"""Handing a worker over, in the order that no crash can turn into a leak: row, stamp, mint, running.
+"""Handing a worker over, in an order in which a crash leaves nothing that is not repaired: row, stamp, mint, running.
 
-What a control plane did not live to complete, another one takes up when the request is repeated. Each epoch has one
-carrier: two under the same one would be safe as long as both succeed, but where one fails, as with a mint that does not
-answer the second time, it would end the claim that the other has just handed out. So a replica that takes it up binds
-the claim to its slot anew, and with the new epoch all that the old carrier may still try is refused by the ledger.
+If a replica dies before the end, another one resumes the handover when the request is repeated. Only one replica may
+complete a claim under one epoch: if two did and the mint failed for the second, it would end the claim that the first
+has just handed out. So the replica that resumes binds the claim to its slot again. The new epoch makes the ledger
+refuse all later writes of the first replica.
 """
 
 from contextlib import suppress
@@ -16,8 +16,8 @@ from mooring.controllers.claims.ready_index import Place, ReadyIndex
 from mooring.controllers.claims.release import ClaimRelease
 from mooring.controllers.claims.revocations import MintRevocations
 from mooring.controllers.claims.stamps import Stamped, Stamps
+from mooring.engine.concurrency_limit import ConcurrencyLimit
 from mooring.engine.context import Context
-from mooring.engine.turns import Turns
 from mooring.model.audit import AuditOutcome
 from mooring.model.claim import (
     Admission,
@@ -36,7 +36,7 @@ from mooring.planning.invariants.claims import never_given, never_ran, worked_la
 
 log = structlog.get_logger()
 
-CARRIED_SECONDS = 5.0  # plus its mint's timeout: so long a claim's carrier, wherever it is, gets to complete it
+COMPLETION_SECONDS = 5.0  # plus the mint's timeout: the time in which only the replica that began may complete it
 
 
 class Handover:
@@ -58,8 +58,8 @@ class Handover:
         self._revocations = revocations
         self._release = release
         self._clock = context.clock
-        self._turns = Turns(context.clock)
-        self._carried: set[str] = set()  # ids of the claims that are handed over here, now
+        self._limit = ConcurrencyLimit(context.clock)
+        self._completing: set[str] = set()  # ids of the claims that are being completed here
 
     def slot_of(self, pool: Pool, place: Place) -> WorkerSlot:
         """The slot as the ledger keeps it, protected up to the pool's ceiling."""
@@ -68,12 +68,12 @@ class Handover:
         return WorkerSlot(place.worker.name, place.worker.uid, place.slot, place.worker.address, until, one_owner)
 
     async def claim(self, pool: Pool, new: NewClaim, place: Place) -> Admission:
-        """Insert the row and complete it; the claim that was created runs, unless it was taken up elsewhere.
+        """Insert the row and complete it; the claim that was created runs, unless another replica resumed it.
 
-        Claims take turns, so that the first of a burst are answered while the last wait. A mint may take seconds: its
-        claims do not count.
+        The number of claims under way is limited, so that the first of a burst are answered while the last wait. A
+        mint may take seconds: its claims do not count.
         """
-        turn = await self._take_turn(pool, place)
+        began_at = await self._begin(pool, place)
         admission = None
         try:
             admission = await self._insert(pool, new, place)
@@ -82,14 +82,14 @@ class Handover:
                     return Admission(admission.verdict, await self.complete(pool, admission.claim, place))
             return admission
         finally:
-            if turn is not None:
-                self._turns.give_back(turn, complete=admission is not None)
+            if began_at is not None:
+                self._limit.release(began_at, complete=admission is not None)
 
-    async def _take_turn(self, pool: Pool, place: Place) -> float | None:
+    async def _begin(self, pool: Pool, place: Place) -> float | None:
         if pool.spec.mint is not None:
             return None
         try:
-            return await self._turns.take()
+            return await self._limit.acquire()
         except BaseException:
             self._ready.free(pool.key, place.worker.uid, place.slot)
             raise
@@ -108,35 +108,35 @@ class Handover:
             raise
 
     async def complete(self, pool: Pool, claim: Claim, place: Place) -> Claim:
-        """Stamp, mint, run. A worker that turns out to be doomed is let go and the next one is tried."""
-        self._carried.add(claim.id)
+        """Stamp, mint, run. If the worker turns out to be leaving, the next one is tried."""
+        self._completing.add(claim.id)
         try:
-            return await self._carry(pool, claim, place)
+            return await self._stamp_and_start(pool, claim, place)
         finally:
-            self._carried.discard(claim.id)
+            self._completing.discard(claim.id)
 
-    def abandoned_in(self, pool: Pool, claim: Claim) -> float | None:
-        """In how many seconds (from 0 on down: now) nobody can be expected to complete it; None: somebody here does.
+    def resumable_in(self, pool: Pool, claim: Claim) -> float | None:
+        """The seconds until its handover may be resumed, 0 or less: now. None while it is being completed here.
 
-        A carrier that is only slow loses nothing but its effort. It gets this time all the same: clients that repeat
-        their request faster than a mint answers would otherwise start it over and over again.
+        The wait is for replicas that are only slow: clients that repeat their request faster than a mint answers would
+        otherwise start the handover again each time.
         """
-        if claim.state is not ClaimState.CLAIMED or claim.claimed_at is None or claim.id in self._carried:
+        if claim.state is not ClaimState.CLAIMED or claim.claimed_at is None or claim.id in self._completing:
             return None
         mint_seconds = pool.spec.mint.timeout_seconds if pool.spec.mint is not None else 0
-        return CARRIED_SECONDS + mint_seconds - (self._clock.now() - claim.claimed_at).total_seconds()
+        return COMPLETION_SECONDS + mint_seconds - (self._clock.now() - claim.claimed_at).total_seconds()
 
     async def resume(self, pool: Pool, claim: Claim) -> Claim:
-        """Complete what its carrier did not, on its worker if that is still there. Raises `Conflict` when others do."""
+        """Complete what another call began, on its worker if that is still there. Raises `Conflict` if others do."""
         place = self._ready.place_of(claim)
         if place is None:
             claim, place = await self._move(pool, claim)
         else:
             claim = _ours(await self._bind(pool, claim, place))
-        log.info("a handover is taken up again", claim=claim.id, worker=place.worker.name, epoch=claim.epoch)
+        log.info("handover resumed", claim=claim.id, worker=place.worker.name, epoch=claim.epoch)
         return await self.complete(pool, claim, place)
 
-    async def _carry(self, pool: Pool, claim: Claim, place: Place) -> Claim:
+    async def _stamp_and_start(self, pool: Pool, claim: Claim, place: Place) -> Claim:
         self._ready.hold(place, claim.id)
         claim, place = await self._stamp(pool, claim, place)
         await self._revocations.intend(pool, claim)
@@ -158,7 +158,7 @@ class Handover:
         return outcome.require()
 
     async def _correct(self, claim: Claim, place: Place, row: Claim | None) -> None:
-        """The claim ended or was taken over, and our stamp came after: the pod gets back what its row says."""
+        """The claim ended or has another epoch, and our stamp came after: the pod gets back what its row says."""
         try:
             if row is not None and row.live and row.pod_uid == claim.pod_uid:
                 await self._stamps.stamp(row, place)
@@ -224,9 +224,9 @@ class Handover:
 
 
 def _ours(outcome: Outcome) -> Claim:
-    """The claim under the epoch that this very call gave it: ALREADY would be the epoch of another carrier."""
+    """The claim under the epoch that this call gave it: ALREADY would be the epoch of another one."""
     if outcome.verdict is Verdict.ALREADY:
-        raise StaleEpoch("another replica hands the claim over", fix="ask again")
+        raise StaleEpoch("another replica completes the claim", fix="ask again")
     return outcome.require()
 
 

@@ -39,7 +39,7 @@ class Minter(Protocol):
 class WebhookMinter:
     """Asks over HTTP, once: a mint may not be idempotent. Redirects are refused: they would carry the key elsewhere.
 
-    A handover that is taken up again after a crash has to ask again: as the next attempt, but for the same claim.
+    A handover that is resumed after a crash has to ask again: as the next attempt, but for the same claim.
     By its id a mint can know the repeat.
     """
 
@@ -57,10 +57,10 @@ class WebhookMinter:
             payload = msgspec.json.decode(text) if text else {}
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise MintFailed(
-                f"the mint of {pool.key} answered with no JSON: {error}", fix=f"look at {shown_url(mint.url)}"
+                f"the mint of {pool.key} did not answer with JSON: {error}", fix=f"look at {shown_url(mint.url)}"
             ) from None
         if not isinstance(payload, dict):
-            raise MintFailed(f"the mint of {pool.key} answered with something else than a JSON object")
+            raise MintFailed(f"the mint of {pool.key} did not answer with a JSON object")
         if fault := find_fault(payload):
             raise MintFailed(f"the mint of {pool.key} answered with a payload that is not {fault}")
         return payload

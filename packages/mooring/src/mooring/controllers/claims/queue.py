@@ -1,4 +1,4 @@
-"""Serving those who wait: as soon as a slot is free, the head of the queue gets it. Woken, not polling.
+"""Waiting claims: as soon as a slot is free, the head of the queue gets it. Woken, not polling.
 
 Every replica serves every queue, each from its own share of the workers: otherwise all would bind the same slot.
 A slot that its replica leaves free for a moment is served by the others.
@@ -48,7 +48,7 @@ class ClaimQueue:
         self._clients = clients
         self._wakeups = clients.wakeups
         self._clock = context.clock
-        self._hungry: set[str] = set()  # pools in whose queue somebody may wait
+        self._waiting_pools: set[str] = set()  # pools in whose queue a claim may wait
         self._wake = asyncio.Event()
         self._others_since: float | None = None  # when slots of others' shares were first seen free
         self._tasks: set[asyncio.Task[None]] = set()
@@ -90,7 +90,7 @@ class ClaimQueue:
 
     def _head_start(self) -> float:
         """How much longer slots that became free are left to the replicas that have them in their shares."""
-        if not any(self._ready.others_free(pool_key) for pool_key in self._hungry):
+        if not any(self._ready.others_free(pool_key) for pool_key in self._waiting_pools):
             self._others_since = None
             return inf
         now = self._clock.monotonic()
@@ -101,7 +101,7 @@ class ClaimQueue:
         return self._ready.take(pool_key, _ANYONE)
 
     async def _refresh(self) -> None:
-        """Read the truth now and then: what others hold, who waits, whose wait is over."""
+        """Read from the ledger which slots are held, which claims wait, and which have waited long enough."""
         try:
             self._ready.ask()
             live = await self._ledger.claims.live()
@@ -110,7 +110,7 @@ class ClaimQueue:
             for ended in await self._ledger.claims.expire_waiting(now=self._clock.now()):
                 self._wakeups.wake(ended.id)
             counts = await self._ledger.claims.count_by_pool()
-            self._hungry.update(f"{count.namespace}/{count.pool}" for count in counts if count.queued)
+            self._waiting_pools.update(f"{count.namespace}/{count.pool}" for count in counts if count.queued)
             show_open_claims(self._fleet.pools, counts, self._clock.now())
         except Unavailable as error:
             hide_open_claims()
@@ -118,10 +118,10 @@ class ClaimQueue:
             log.warning("queues cannot be read", error=error.message)
 
     async def _serve_all(self, take: Take) -> None:
-        for pool_key in list(self._hungry):
+        for pool_key in list(self._waiting_pools):
             pool = self._fleet.pool(pool_key)
             if pool is None:
-                self._hungry.discard(pool_key)
+                self._waiting_pools.discard(pool_key)
                 continue
             served = False
             with contained("claim-queues", pool=pool_key):
@@ -149,7 +149,7 @@ class ClaimQueue:
                 self._ready.free(pool.key, place.worker.uid, place.slot)
                 raise
             if outcome is None:
-                self._hungry.discard(pool.key)
+                self._waiting_pools.discard(pool.key)
                 self._ready.free(pool.key, place.worker.uid, place.slot)
                 return
             if outcome.verdict is Verdict.SLOT_TAKEN or outcome.claim is None:
@@ -167,7 +167,7 @@ class ClaimQueue:
                 without.add(claim.owner)
             else:
                 return
-        self._hungry.discard(pool.key)
+        self._waiting_pools.discard(pool.key)
 
     async def _heads(self, pool: Pool) -> tuple[Claim, ...]:
         """The first claim of each owner: of those whose clients are connected, before the others."""
@@ -250,7 +250,7 @@ class ClaimQueue:
 
     def _on_queue(self, wake: Wake) -> None:
         if wake.payload:
-            self._hungry.add(wake.payload)
+            self._waiting_pools.add(wake.payload)
         self._wake.set()
 
     def _on_claim(self, wake: Wake) -> None:
@@ -260,5 +260,5 @@ class ClaimQueue:
             self._wakeups.wake(wake.payload)
 
     def _on_free(self, pool_key: str) -> None:
-        if pool_key in self._hungry:
+        if pool_key in self._waiting_pools:
             self._wake.set()

@@ -1,4 +1,4 @@
-"""Who is free: an index in memory, so that a claim costs no search. The ledger has the last word on every slot.
+"""Free slots: an index in memory, so that a claim needs no search. The ledger decides about every slot.
 
 Least loaded first; among equals those of this replica's share, and the one that has been free for longest.
 """

@@ -1,4 +1,4 @@
-"""The end of a claim: first the row, then the worker. Whatever is left undone here, the invariants find."""
+"""The end of a claim: first the row, then the worker. What is left undone here is found by the invariants."""
 
 import structlog
 
@@ -117,7 +117,7 @@ class ClaimRelease:
         return claim.owner if ran and pool is not None and pool.spec.marks_tenants else ""
 
     def _is_alone(self, claim: Claim) -> bool:
-        """Whether it cannot have neighbours, not even such as lost their rows."""
+        """Whether no other claim can be on its worker, not even one whose row was lost."""
         pool = self._fleet.pool(f"{claim.namespace}/{claim.pool}")
         return pool is not None and pool.spec.slots == 1
 
@@ -169,11 +169,12 @@ class ClaimRelease:
             ]
             if not others or stamped in {other.epoch for other in others}:
                 return bool(others), stamped
-            heir = max(others, key=lambda other: other.epoch)
-            if not await self._stamps.pass_on(claim.namespace, claim.pod_name or "", uid, stamped, heir):
+            successor = max(others, key=lambda other: other.epoch)
+            pod_name = claim.pod_name or ""
+            if not await self._stamps.pass_on(claim.namespace, pod_name, uid, stamped, successor):
                 return True, stamped  # somebody else has written it
-            # The heir may have ended before it was named: then nobody else takes this stamp away.
-            stamped = heir.epoch
+            # The successor may have ended before it was named: then nobody else takes this stamp away.
+            stamped = successor.epoch
         return True, stamped
 
     async def _settle(self, claim: Claim, pod: Pod, keep: bool, tenant: str) -> None:
@@ -193,7 +194,7 @@ class ClaimRelease:
             await self._delete(claim, pod)
 
     async def _is_given_back(self, pod: Pod, stamped: int) -> bool:
-        """Whether the session that the stamp names is over by its holder's word, or never began.
+        """Whether the session that the stamp names was released by its holder, or never began.
 
         The work of one that expired may go on. That concerns the invariants, not who ends another claim.
         """

@@ -133,13 +133,13 @@ class Stamps:
             return True
         return False
 
-    async def pass_on(self, namespace: str, name: str, uid: str, epoch: int, heir: Claim) -> bool:
+    async def pass_on(self, namespace: str, name: str, uid: str, epoch: int, successor: Claim) -> bool:
         """Have the stamp of that epoch, whose session is over, name another session on the same worker."""
-        stamped_at = format_time(heir.claimed_at or self._clock.now())
-        annotations = {names.CLAIM: heir.id, names.EPOCH: str(heir.epoch), names.STAMPED_AT: stamped_at}
+        stamped_at = format_time(successor.claimed_at or self._clock.now())
+        annotations = {names.CLAIM: successor.id, names.EPOCH: str(successor.epoch), names.STAMPED_AT: stamped_at}
         patch = [
             *_fence(uid, epoch),
-            {"op": "add", "path": f"/metadata/labels/{_pointer(names.OWNER)}", "value": heir.owner},
+            {"op": "add", "path": f"/metadata/labels/{_pointer(names.OWNER)}", "value": successor.owner},
             *(
                 {"op": "add", "path": f"/metadata/annotations/{_pointer(key)}", "value": value}
                 for key, value in annotations.items()

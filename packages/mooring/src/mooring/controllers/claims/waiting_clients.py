@@ -50,7 +50,7 @@ class Caller:
         self.gone = False
         self._woken: asyncio.Event | None = None
 
-    def hang_up(self) -> None:
+    def disconnect(self) -> None:
         """Its connection is closed."""
         self.gone = True
         if self._woken is not None:

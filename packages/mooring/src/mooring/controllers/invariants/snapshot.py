@@ -10,7 +10,7 @@ from mooring.controllers.fleet import Fleet
 from mooring.controllers.invariants.stamp_checks import StampChecks
 from mooring.engine.absence import live_uid
 from mooring.engine.context import Context
-from mooring.engine.words import speakers_for
+from mooring.engine.liveness import senders_for
 from mooring.ledger.records import LiveClaims
 from mooring.model.claim import Claim
 from mooring.model.health import WorkerHealth
@@ -28,7 +28,7 @@ class WorkerSigns:
 
 
 class ClaimsSnapshots:
-    """Takes them. Heartbeats are remembered only while they can be heard."""
+    """Takes them. Heartbeats are remembered only while they can arrive."""
 
     def __init__(self, context: Context, fleet: Fleet, given: WorkerSigns) -> None:
         self._client = context.client
@@ -39,12 +39,12 @@ class ClaimsSnapshots:
         self._fleet = fleet
         self._given = given
         self._stamp_checks = StampChecks(context, fleet)
-        self._reach = context.words.reach
-        self._silence = context.words.meter()  # of stamped workers that no live claim holds
+        self._reach = context.liveness.reach
+        self._silence = context.liveness.meter()  # of stamped workers that no live claim holds
         self._heard: dict[str, tuple[datetime | None, float]] = {}  # by claim: its last heartbeat, and when we saw it
 
     def forget(self) -> None:
-        """While nobody can hear a heartbeat or a word, its absence says nothing of the one who is silent."""
+        """Heartbeats and signs of life cannot arrive: their absence proves nothing."""
         self._heard.clear()
         self._silence.forget()
         self._stamp_checks.forget()
@@ -91,7 +91,7 @@ class ClaimsSnapshots:
             nodes=self._nodes.by_name,
             unhealthy=self._given.unhealthy(),
             push_pools=frozenset(key for key, pool in self._fleet.pools.items() if pool.spec.dispatch == "Push"),
-            wordless_seconds=await self._silence.measure({one.uid: speakers_for(one) for one in suspects}),
+            worker_silent_seconds=await self._silence.measure({one.uid: senders_for(one) for one in suspects}),
             reclaims={key: pool.spec.effective_reclaim for key, pool in self._fleet.pools.items()},
             silent_seconds=self._silent_seconds(),
         )

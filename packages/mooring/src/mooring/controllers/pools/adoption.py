@@ -10,9 +10,9 @@ from hawser.errors import ObjectChanged
 from hawser.resources import PODS
 from hawser.views import format_time
 from mooring.controllers.idleness import prove_idle
-from mooring.controllers.pools.home import FindHome
 from mooring.controllers.pools.informer import PoolInformer
 from mooring.controllers.pools.manifests import spec_hash
+from mooring.controllers.pools.server_address import ReadServerAddress
 from mooring.controllers.pools.translation import pool_from_view, worker_from_pod
 from mooring.engine.audit import DONE, Result
 from mooring.engine.context import Context
@@ -59,13 +59,13 @@ _DONE_AS = {PodAction.ADOPT: "adopted", PodAction.PROVE_IDLE: "proven-idle"}
 class PodAdoption:
     """Every adoption has its audit row, and is fenced on the pod as it was listed."""
 
-    def __init__(self, context: Context, informer: PoolInformer, home: FindHome) -> None:
+    def __init__(self, context: Context, informer: PoolInformer, server: ReadServerAddress) -> None:
         self._client = context.client
         self._ledger = context.ledger
         self._auditor = context.auditor
         self._clock = context.clock
         self._informer = informer
-        self._home = home
+        self._server = server
 
     async def adopt(self, namespace: str, name: str, request: AdoptRequest) -> tuple[AdoptedPod, ...]:
         """Make matching pods of the pool's namespace its workers. Without proof of idleness they count as busy."""
@@ -138,7 +138,7 @@ class PodAdoption:
         annotations: dict[str, str] = {
             names.ADOPTED: now,
             names.LEDGER: self._ledger.incarnation.id,
-            names.SPEC_HASH: spec_hash(pool, self._home()),
+            names.SPEC_HASH: spec_hash(pool, self._server()),
         }
         if not request.idle:
             labels |= PROTECTION_LABELS

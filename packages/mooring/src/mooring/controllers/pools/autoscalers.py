@@ -9,7 +9,7 @@ from hawser.client import KubeClient
 from hawser.clock import Clock
 from hawser.errors import KubeError, NotServed, ObjectNotFound
 from hawser.resources import Resource
-from mooring.model import names
+from mooring.kinds.resources import is_worker_pool
 from mooring.model.pool import Pool
 
 log = structlog.get_logger()
@@ -46,7 +46,7 @@ class Autoscalers:
             for namespace in sorted(namespaces):
                 for body in (await self._client.list(AUTOSCALERS.raw(), namespace)).items:
                     target = body["spec"]["scaleTargetRef"]
-                    if target["kind"] == "WorkerPool" and target.get("apiVersion", "").startswith(names.OWN_PREFIX):
+                    if is_worker_pool(target["kind"], target.get("apiVersion", "")):
                         key = (namespace, target["name"])
                         found[key] = (*found.get(key, ()), body["metadata"]["name"])
         except (NotServed, ObjectNotFound):  # the cluster has no such kind

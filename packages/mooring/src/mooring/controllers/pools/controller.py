@@ -10,10 +10,10 @@ from mooring.controllers.pools.demand import DemandTracker
 from mooring.controllers.pools.headroom import PlaceholderCreation
 from mooring.controllers.pools.health import HealthChecks
 from mooring.controllers.pools.history import HistoryRecorder
-from mooring.controllers.pools.home import FindHome
 from mooring.controllers.pools.informer import PoolInformer
 from mooring.controllers.pools.quarantine import Quarantines
 from mooring.controllers.pools.reconciler import PoolMakers, PoolReconciler
+from mooring.controllers.pools.server_address import ReadServerAddress
 from mooring.controllers.pools.snapshot import PoolSnapshots, PoolViews, ProtectionEnds, Silence
 from mooring.engine.context import Context
 from mooring.engine.controller import Controller
@@ -27,14 +27,14 @@ from mooring.planning.pools.snapshot import PoolSnapshot
 
 NODE_COALESCE_SECONDS = 0.2
 SOON_SECONDS = 0.05  # enough to take what belongs together in one look
-LEISURELY_SECONDS = 1.0  # nothing is to be done, only the status to be written
+STATUS_SECONDS = 1.0  # only the status has to be written
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What pools are given by others."""
+class PoolDependencies:
+    """What pools need of other parts."""
 
-    home: FindHome  # for workers that poll
+    server: ReadServerAddress  # for workers that poll
     idle_workers: Callable[[str], int]  # by pool key: how many nobody holds
     protection_ends: ProtectionEnds
     silence: Silence
@@ -43,15 +43,15 @@ class Surroundings:
 class PoolController(Controller[PoolInformer, Pool, PoolSnapshot, PoolPlan]):
     """Watches pools and workers, checks workers' health everywhere, and keeps floors while this replica leads."""
 
-    def __init__(self, context: Context, informer: PoolInformer, health: HealthChecks, given: Surroundings) -> None:
+    def __init__(self, context: Context, informer: PoolInformer, health: HealthChecks, given: PoolDependencies) -> None:
         self.health = health
         self.quarantines = Quarantines(informer, context.nodes, context.clock)
         demand = DemandTracker(context, informer)
         self._history = HistoryRecorder(context, informer, demand, lambda key: self.look_at(key, SOON_SECONDS))
         self._idle_workers = given.idle_workers
-        self.adoption = PodAdoption(context, informer, given.home)
+        self.adoption = PodAdoption(context, informer, given.server)
         self.commands = PoolCommands(context)
-        creation = WorkerCreation(context, given.home)
+        creation = WorkerCreation(context, given.server)
         headroom = PlaceholderCreation(context)
         views = PoolViews(health, self.quarantines, given.protection_ends, given.silence, demand, headroom)
         snapshots = PoolSnapshots(context, informer, creation, views)
@@ -77,12 +77,12 @@ class PoolController(Controller[PoolInformer, Pool, PoolSnapshot, PoolPlan]):
                 self.look_at(key, NODE_COALESCE_SECONDS)
 
     def _on_pool(self, key: str, before: Pool | None, after: Pool | None) -> None:
-        self.look_at(key, LEISURELY_SECONDS if is_status_only(before, after) else 0.0)
+        self.look_at(key, STATUS_SECONDS if is_status_only(before, after) else 0.0)
 
     def _on_worker(self, key: str, before: Worker | None, after: Worker | None) -> None:
         pool = self.informer.pool(key)
         floor_holds = pool is not None and self._idle_workers(key) >= pool.floor
-        self.look_at(key, LEISURELY_SECONDS if floor_holds and is_claim_only(before, after) else SOON_SECONDS)
+        self.look_at(key, STATUS_SECONDS if floor_holds and is_claim_only(before, after) else SOON_SECONDS)
 
     def _on_queue(self, wake: Wake) -> None:
         """A claim waits: the pool may have to grow."""

@@ -13,9 +13,9 @@ from hawser.resources import PODS, SERVICEACCOUNTS
 from hawser.views import Object
 from mooring.controllers.accounts import is_worker_account
 from mooring.controllers.pools.events import PoolEvents
-from mooring.controllers.pools.home import FindHome
 from mooring.controllers.pools.manifests import account_manifest, worker_manifest
 from mooring.controllers.pools.metrics import CREATE_FAILURES, WORKERS_CREATED
+from mooring.controllers.pools.server_address import ReadServerAddress
 from mooring.engine.context import Context
 from mooring.engine.creator import Creator, NameTaken
 from mooring.engine.expectations import Expectations
@@ -35,8 +35,8 @@ BACKOFF_CEILING_SECONDS = 300.0
 class WorkerCreation:
     """Creates pods, one batch after another, each twice as large as the last. All it remembers may be lost."""
 
-    def __init__(self, context: Context, home: FindHome) -> None:
-        self.home = home
+    def __init__(self, context: Context, server: ReadServerAddress) -> None:
+        self.server = server
         self._context = context
         self._creator = Creator(context.client, context.clock, context.entropy, attempts=1)
         self._expectations: Expectations[None] = Expectations(context.clock, context.timeouts.overlay_expiry)
@@ -82,7 +82,7 @@ class WorkerCreation:
     async def _create(self, pool: Pool, name: str, placed: Placed) -> Object | KubeError | None:
         """One worker: the pod that this call made, the error, or None when there was nothing to make."""
         incarnation = self._context.ledger.incarnation.id
-        body = worker_manifest(pool, name, placed, incarnation, self.home())
+        body = worker_manifest(pool, name, placed, incarnation, self.server())
         try:
             if pool.spec.service_account == "PerWorker" and not await self._create_account(pool, name):
                 return None

@@ -95,7 +95,7 @@ class DemandTracker:
             saved = await self._ledger.demand.load(pool.namespace, pool.name)
             model = read_model(saved) if saved is not None else DemandModel()
             if model is None:
-                log.warning("what was learnt of demand cannot be read and is learnt anew", pool=pool.key)
+                log.warning("the learned demand cannot be read; learning starts again", pool=pool.key)
                 model = DemandModel()
             known = self._known[pool.key] = _Known(pool.uid, model)
         model, aim = known.model, aim_of(pool.spec, demand)

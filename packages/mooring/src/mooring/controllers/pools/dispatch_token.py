@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mooring.controllers.pools.home import Home
+from mooring.controllers.pools.server_address import ServerAddress
 from mooring.model.names import DISPATCH_AUDIENCE, DISPATCH_TOKEN_FILE, TOKEN_FILE
 
 Body = dict[str, Any]
@@ -12,23 +12,23 @@ TOKEN_FOLDER = "/var/run/secrets/mooring-dispatch"  # the SDK looks for its own 
 TOKEN_SECONDS = 3600  # the kubelet renews it long before
 
 
-def add_dispatch_token(pod: Body, home: Home) -> Body:
-    """The pod with a projected token, and each container with the way to Mooring; what its author set stays."""
-    containers = [_with_token(container, pod, home) for container in pod.get("containers") or ()]
+def add_dispatch_token(pod: Body, server: ServerAddress) -> Body:
+    """The pod with a projected token, and each container with the address of Mooring; what its author set stays."""
+    containers = [_with_token(container, pod, server) for container in pod.get("containers") or ()]
     changed = {**pod, "containers": containers}
     if any(_mounts_ours(container) for container in containers) and not _has_volume(pod):
         changed["volumes"] = [*(pod.get("volumes") or []), _token_volume()]
     return changed
 
 
-def _with_token(container: Body, pod: Body, home: Home) -> Body:
+def _with_token(container: Body, pod: Body, server: ServerAddress) -> Body:
     env: list[Body] = list(container.get("env") or [])
     mounts: list[Body] = list(container.get("volumeMounts") or [])
     named = {variable.get("name") for variable in env}
-    if home.url and "MOORING_URL" not in named:
-        env.append({"name": "MOORING_URL", "value": home.url})
-    if home.ca and not named & {"MOORING_CA", "MOORING_URL"}:
-        env.append({"name": "MOORING_CA", "value": home.ca})
+    if server.url and "MOORING_URL" not in named:
+        env.append({"name": "MOORING_URL", "value": server.url})
+    if server.ca and not named & {"MOORING_CA", "MOORING_URL"}:
+        env.append({"name": "MOORING_CA", "value": server.ca})
     has_own_token = DISPATCH_TOKEN_FILE in named or any(_covers_folder(mount) for mount in mounts)
     if not has_own_token and not _has_volume(pod):
         # Workers in other languages may know the second name only. One that the author set is that of the SDK's token.

@@ -17,6 +17,7 @@ from hawser.resources import PODS, PRIORITYCLASSES
 from mooring.engine.context import Context
 from mooring.engine.creator import Creator, NameTaken
 from mooring.engine.ownership import is_controlled_by, owner_reference
+from mooring.kinds.resources import is_worker_pool
 from mooring.model import names
 from mooring.model.headroom import CLASS_VALUE, Headroom, Placeholder
 from mooring.model.pool import Pool
@@ -36,7 +37,7 @@ def placeholder_from_pod(pod: views.Pod) -> Placeholder | None:
     """The placeholder that a pod is; None for a pod that carries our label but that no pool controls."""
     meta = pod.metadata
     controller = meta.controller
-    if controller is None or controller.kind != "WorkerPool" or not controller.api_version.startswith(names.OWN_PREFIX):
+    if controller is None or not is_worker_pool(controller.kind, controller.api_version):
         return None
     if meta.creation_timestamp is None or meta.labels.get(names.HEADROOM) != controller.name:
         return None

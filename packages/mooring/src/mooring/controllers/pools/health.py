@@ -19,7 +19,7 @@ from mooring.controllers.pools.informer import PoolInformer
 from mooring.controllers.pools.metrics import HEALTH_CHECKS, HEALTH_LAG, WORKERS_UNHEALTHY
 from mooring.controllers.pools.probe import Answer, Probe, Target
 from mooring.engine.containment import contained
-from mooring.engine.fair_places import FairPlaces
+from mooring.engine.fair_limit import FairLimit
 from mooring.model.health import Check, WorkerHealth
 from mooring.model.pool import Health, Pool, check_health
 from mooring.model.worker import Worker
@@ -59,7 +59,7 @@ class HealthChecks:
         self._doubts: dict[str, str] = {}  # by pool key, and about the whole fleet
         self._due: list[tuple[float, str]] = []
         self._sooner = asyncio.Event()
-        self._places = FairPlaces(MOST_AT_ONCE)
+        self._limit = FairLimit(MOST_AT_ONCE)
         self._listeners: list[OnVerdict] = []
         informer.subscribe_workers(self._on_worker)
         informer.subscribe(self._on_change)
@@ -98,9 +98,9 @@ class HealthChecks:
                 while self._due and self._due[0][0] <= soon:
                     due, uid = heapq.heappop(self._due)
                     if (checked := self._checked.get(uid)) is not None:
-                        self._places.ask(checked.pool_key, partial(self._begin, due, uid))
+                        self._limit.submit(checked.pool_key, partial(self._begin, due, uid))
         finally:
-            self._places.cancel()
+            self._limit.cancel()
 
     async def _wait_for_due(self) -> None:
         self._sooner.clear()
@@ -142,7 +142,7 @@ class HealthChecks:
             HEALTH_CHECKS.labels("ok" if answer.ok else "failed").inc()
             if self._checked.get(worker.uid) is checked:
                 if answer.executing is not None:
-                    self._activity.hear(worker.uid, executing=answer.executing)
+                    self._activity.record(worker.uid, executing=answer.executing)
                 self._record(worker.uid, checked, answer, health)
         if self._checked.get(worker.uid) is checked:
             self._schedule(worker.uid, checked, health)

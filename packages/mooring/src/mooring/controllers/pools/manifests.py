@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from mooring.controllers.pools.dispatch_token import add_dispatch_token
-from mooring.controllers.pools.home import Home
+from mooring.controllers.pools.server_address import ServerAddress
 from mooring.engine.ownership import owner_reference
 from mooring.model import names
 from mooring.model.pool import Pool
@@ -15,19 +15,21 @@ from mooring.planning.placement import Placed
 Body = dict[str, Any]
 
 
-def spec_hash(pool: Pool, home: Home = Home()) -> str:
+def spec_hash(pool: Pool, server: ServerAddress = ServerAddress()) -> str:
     """Changes exactly when workers made before must be replaced; so, where they poll, when Mooring moves.
 
     What placement derives from the nodes is left out: nodes come and go, and that must not roll a fleet.
     """
     spec = pool.spec
-    known_by = (home.ca,) if home.ca else ()
-    found = (home.url, *known_by) if spec.dispatch == "Poll" else ()
+    known_by = (server.ca,) if server.ca else ()
+    found = (server.url, *known_by) if spec.dispatch == "Poll" else ()
     parts = (spec.template, spec.placement, spec.service_account, spec.protection.grace_seconds, spec.dispatch, *found)
     return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()[:16]
 
 
-def worker_manifest(pool: Pool, name: str, placed: Placed, incarnation: str, home: Home = Home()) -> Body:
+def worker_manifest(
+    pool: Pool, name: str, placed: Placed, incarnation: str, server: ServerAddress = ServerAddress()
+) -> Body:
     """The whole pod. Nothing in it is text put together: arguments stay lists, values stay values."""
     template = msgspec.json.decode(msgspec.json.encode(pool.spec.template))
     metadata: Body = template.get("metadata") or {}
@@ -38,10 +40,10 @@ def worker_manifest(pool: Pool, name: str, placed: Placed, incarnation: str, hom
     elif pool.spec.service_account:
         pod["serviceAccountName"] = pool.spec.service_account
     if pool.spec.dispatch == "Poll":
-        pod = add_dispatch_token(pod, home)
+        pod = add_dispatch_token(pod, server)
     labels = {**(metadata.get("labels") or {}), names.POOL: pool.name, names.WORKER: name}
     annotations = {**(metadata.get("annotations") or {}), names.LEDGER: incarnation}
-    annotations[names.SPEC_HASH] = spec_hash(pool, home)
+    annotations[names.SPEC_HASH] = spec_hash(pool, server)
     annotations[names.PLACEMENT] = placed.fingerprint
     if placed.avoid:
         annotations[names.AVOIDS] = " ".join(placed.avoid)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
+from mooring.controllers.pools.classification_cache import ClassificationCache
 from mooring.controllers.pools.creation import WorkerCreation
 from mooring.controllers.pools.demand import DemandTracker
 from mooring.controllers.pools.headroom import PlaceholderCreation, placeholder_hash
@@ -13,7 +14,6 @@ from mooring.controllers.pools.health import HealthChecks
 from mooring.controllers.pools.informer import PoolInformer
 from mooring.controllers.pools.manifests import spec_hash, worker_manifest
 from mooring.controllers.pools.quarantine import Quarantines
-from mooring.controllers.pools.roster import Roster
 from mooring.engine.context import Context
 from mooring.model.errors import Unavailable
 from mooring.model.node import Node
@@ -71,7 +71,7 @@ class PoolSnapshots:
         self._creation = creation
         self._views = views
         self._fits: dict[str, _Fit] = {}
-        self._rosters: dict[str, Roster] = {}
+        self._classified: dict[str, ClassificationCache] = {}
 
     async def take(self, pool: Pool) -> PoolSnapshot:
         """Everything about one pool."""
@@ -83,13 +83,13 @@ class PoolSnapshots:
         placed = self._context.nodes.place(pool.spec.placement, pool.namespace)
         placed = replace(placed, avoid=plan_avoidance(closed, nodes.values(), placed))
         unhealthy = self._views.health.failed_in(pool.key)
-        roster = self._rosters.setdefault(pool.key, Roster())
+        cache = self._classified.setdefault(pool.key, ClassificationCache())
         return PoolSnapshot(
             now=self._context.clock.now(),
             pool=pool,
-            spec_hash=spec_hash(pool, self._creation.home()),
+            spec_hash=spec_hash(pool, self._creation.server()),
             workers=workers,
-            classified=roster.classify(workers, nodes, claims.held, unhealthy),
+            classified=cache.classify(workers, nodes, claims.held, unhealthy),
             nodes=nodes,
             placed=placed,
             held=claims.held,
@@ -115,7 +115,7 @@ class PoolSnapshots:
     def forget(self, key: str) -> None:
         """The pool is gone."""
         self._fits.pop(key, None)
-        self._rosters.pop(key, None)
+        self._classified.pop(key, None)
 
     def _headroom(self, pool: Pool, placed: Placed) -> HeadroomView:
         headroom = pool.spec.demand.headroom if pool.spec.demand is not None else None
@@ -135,7 +135,7 @@ class PoolSnapshots:
         of = (spec_hash(pool), placed, nodes.changes)
         known = self._fits.get(pool.key)
         if known is None or known.of != of:
-            pod = worker_manifest(pool, pool.name, placed, self._context.ledger.incarnation.id, self._creation.home())
+            pod = worker_manifest(pool, pool.name, placed, self._context.ledger.incarnation.id, self._creation.server())
             found = plan_preflight(pod, nodes.by_name.values(), templates=nodes.templates)
             known = self._fits[pool.key] = _Fit(of, found)
         return known.found

@@ -7,6 +7,7 @@ from hawser import views
 from hawser.views import find_condition, parse_time
 from hawser.views.pod import Waiting
 from mooring.kinds import views as kinds
+from mooring.kinds.resources import is_worker_pool
 from mooring.model import names
 from mooring.model.moments import later
 from mooring.model.pool import Pool
@@ -20,7 +21,7 @@ def worker_from_pod(pod: views.Pod) -> Worker | None:
     """The worker a pod is; None for a pod that carries our label but is not ours."""
     meta = pod.metadata
     controller = meta.controller
-    if controller is None or controller.kind != "WorkerPool" or not controller.api_version.startswith(names.OWN_PREFIX):
+    if controller is None or not is_worker_pool(controller.kind, controller.api_version):
         return None
     if meta.creation_timestamp is None or meta.labels.get(names.POOL) != controller.name:
         return None

@@ -69,7 +69,7 @@ class HttpDocuments:
                 return Answer(Outcome.NOBODY_LISTENS, "the connection was refused")
             return Answer(Outcome.NO_ANSWER, error.strerror or "there is no way there")
         except (aiohttp.ClientError, ValueError) as error:
-            return Answer(Outcome.NO_ANSWER, f"the answer was no HTTP: {type(error).__name__}")
+            return Answer(Outcome.NO_ANSWER, f"the answer was not HTTP: {type(error).__name__}")
 
     async def close(self) -> None:
         """Give its connections back."""

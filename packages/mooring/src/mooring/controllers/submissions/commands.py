@@ -137,9 +137,11 @@ class SubmissionCommands:
         meta = view.metadata
 
         async def delete() -> Result:
-            version = {"uid": meta.uid, "resource_version": meta.resource_version}
+            uid, version = meta.uid, meta.resource_version
             try:
-                await self._client.delete(SUBMISSIONS, meta.name, namespace, **version, propagation="Background")
+                await self._client.delete(
+                    SUBMISSIONS, meta.name, namespace, uid=uid, resource_version=version, propagation="Background"
+                )
             except ObjectNotFound:
                 return DONE
             except KubeError as error:

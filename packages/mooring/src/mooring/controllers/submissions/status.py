@@ -50,7 +50,7 @@ class SubmissionStatuses:
         words = error.message if isinstance(error, MooringError) else f"an error in Mooring itself: {error!r}"
         standing = Standing(
             Phase(status.phase or Phase.PENDING),
-            clean_line(f"the last look failed: {words}; it is tried again"),
+            clean_line(f"the last reconcile failed: {words}; it is retried"),
             status.gates,
             status.steps,
             status.jobs,

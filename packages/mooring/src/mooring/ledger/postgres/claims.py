@@ -8,7 +8,7 @@ from typing import Any
 
 from asyncpg import UniqueViolationError
 
-from mooring.ledger.postgres.convoy import Convoy
+from mooring.ledger.postgres.batches import StatementBatches
 from mooring.ledger.postgres.database import Connection, Database, Row
 from mooring.ledger.postgres.incarnation import IncarnationKeeper
 from mooring.ledger.queries import load
@@ -55,9 +55,9 @@ class PostgresClaims:
     def __init__(self, database: Database, keeper: IncarnationKeeper) -> None:
         self._database = database
         self._keeper = keeper
-        self._inserting = Convoy(database, _SQL["insert_claimed"], order=itemgetter(_POD_UID, _POD_UID + 1))
-        self._starting = Convoy(database, _SQL["mark_running"], order=itemgetter(0))
-        self._ending = Convoy(database, _SQL["end"], order=itemgetter(0))
+        self._inserting = StatementBatches(database, _SQL["insert_claimed"], order=itemgetter(_POD_UID, _POD_UID + 1))
+        self._starting = StatementBatches(database, _SQL["mark_running"], order=itemgetter(0))
+        self._ending = StatementBatches(database, _SQL["end"], order=itemgetter(0))
 
     async def insert_claimed(
         self,

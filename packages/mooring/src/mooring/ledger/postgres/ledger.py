@@ -14,12 +14,12 @@ from mooring.ledger.postgres.history import PostgresHistory
 from mooring.ledger.postgres.incarnation import IncarnationKeeper, incarnation_from
 from mooring.ledger.postgres.invariants import PostgresInvariants
 from mooring.ledger.postgres.link import read_link, require_files
+from mooring.ledger.postgres.liveness import PostgresLiveness
 from mooring.ledger.postgres.notifications import Notifications
 from mooring.ledger.postgres.replicas import PostgresReplicas
 from mooring.ledger.postgres.revocations import PostgresRevocations
 from mooring.ledger.postgres.sessions import PostgresSessions
 from mooring.ledger.postgres.usage import PostgresUsage
-from mooring.ledger.postgres.words import PostgresWords
 from mooring.ledger.queries import load
 from mooring.ledger.records import Channel, Incarnation, Link, Listener, Unlisten
 from mooring.model.seal import SealKey
@@ -78,7 +78,7 @@ class PostgresLedger:
         self.revocations = PostgresRevocations(database)
         self.invariants = PostgresInvariants(database)
         self.replicas = PostgresReplicas(database)
-        self.words = PostgresWords(database)
+        self.liveness = PostgresLiveness(database)
         self.sessions = PostgresSessions(database)
         self.history = PostgresHistory(database)
         self.demand = PostgresDemand(database)

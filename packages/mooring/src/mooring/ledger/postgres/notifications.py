@@ -55,7 +55,7 @@ class Notifications:
             await self._resubscribe()
             for channel in Channel:
                 self._wake(Wake(channel, "", resync=True))
-            structlog.get_logger().info("the ledger's notifications go on")
+            structlog.get_logger().info("the ledger's notifications arrive again")
 
     async def _subscribe(self) -> None:
         self._connection = connection = await self._database.connect()

@@ -13,8 +13,7 @@ ended_at IS NULL AND pod_uid IS NOT NULL
 
 -- fragment: gate
 CASE WHEN $12::bigint IS NULL THEN false ELSE $12 <= (
-    SELECT count(*) FROM claims
-    WHERE namespace = $2 AND pool = $3 AND owner = $4 AND ended_at IS NULL
+    SELECT count(*) FROM claims WHERE namespace = $2 AND pool = $3 AND owner = $4 AND ended_at IS NULL
 ) END AS over_limit
 
 -- name: lock_owner
@@ -248,10 +247,8 @@ SELECT {claim} FROM claims WHERE namespace = $1 AND pool = $2 AND idempotency_ke
 SELECT {claim} FROM claims WHERE pod_uid = $1 AND slot = $2 AND ended_at IS NULL
 
 -- fragment: present
-(
-    SELECT id AS incarnation, since, cause AS began_by, armed_at IS NOT NULL AS armed
-    FROM incarnations ORDER BY ordinal DESC LIMIT 1
-) AS present
+(SELECT id AS incarnation, since, cause AS began_by, armed_at IS NOT NULL AS armed
+ FROM incarnations ORDER BY ordinal DESC LIMIT 1) AS present
 
 -- name: live
 SELECT present.*, claims.*
@@ -284,7 +281,7 @@ WHERE pod_uid = ANY($1::text[]) AND ended_at IS NULL
 ORDER BY pod_uid, slot
 
 -- name: expired_on
--- No index has the pods of ended claims: this is asked only of pods whose stamp no live claim explains.
+-- Without an index: this is asked only of pods whose stamp no live claim explains.
 SELECT {claim} FROM claims WHERE pod_uid = $1 AND state = 'expired' ORDER BY ticket
 
 -- name: queue

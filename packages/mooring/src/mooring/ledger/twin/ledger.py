@@ -13,13 +13,13 @@ from mooring.ledger.twin.claims import MemoryClaims
 from mooring.ledger.twin.demand import MemoryDemand
 from mooring.ledger.twin.history import MemoryHistory
 from mooring.ledger.twin.invariants import MemoryInvariants
+from mooring.ledger.twin.liveness import MemoryLiveness
 from mooring.ledger.twin.replicas import MemoryReplicas
 from mooring.ledger.twin.revocations import MemoryRevocations
 from mooring.ledger.twin.session import Session
 from mooring.ledger.twin.sessions import MemorySessions
 from mooring.ledger.twin.store import MemoryStore
 from mooring.ledger.twin.usage import MemoryUsage
-from mooring.ledger.twin.words import MemoryWords
 from mooring.model.seal import SealKey
 
 
@@ -78,7 +78,7 @@ class MemoryLedger:
         self.revocations = MemoryRevocations(self._session)
         self.invariants = MemoryInvariants(self._session)
         self.replicas = MemoryReplicas(self._session)
-        self.words = MemoryWords(self._session)
+        self.liveness = MemoryLiveness(self._session)
         self.sessions = MemorySessions(self._session)
         self.history = MemoryHistory(self._session)
         self.demand = MemoryDemand(self._session)

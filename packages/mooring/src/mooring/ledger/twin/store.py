@@ -34,7 +34,7 @@ class MemoryStore:
         self.revocations: dict[str, Revocation] = {}
         self.invariants: dict[str, InvariantState] = {}
         self.replicas: dict[str, Replica] = {}
-        self.words: dict[str, tuple[int, datetime]] = {}
+        self.liveness: dict[str, tuple[int, datetime]] = {}
         self.sessions: dict[str, PageSession] = {}
         self.history: dict[tuple[str, str, int, datetime], Sample] = {}
         self.demand: dict[tuple[str, str], tuple[datetime, Any]] = {}

@@ -140,7 +140,7 @@ def _unplaced(facts: PodFacts) -> Iterable[Finding]:
         yield _refused(facts, said, since)
     elif not text:
         name = spec.get("schedulerName") or "default-scheduler"
-        yield Finding("not_looked_at", f"no scheduler has looked at it yet (its scheduler is {name})")
+        yield Finding("not_looked_at", f"no scheduler has considered it yet (its scheduler is {name})")
     for event in facts.events:
         if event.source.startswith("karpenter") and event.warning:
             yield Finding("karpenter", f"Karpenter: {event.message}", "", event.last_seen)

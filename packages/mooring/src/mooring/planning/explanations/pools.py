@@ -53,7 +53,7 @@ def explain_pool(view: PoolView) -> Why:
         edit = f"kubectl edit workerpool {pool.name} -n {pool.namespace}"
         return Why("invalid_spec", valid.message, valid.since or pool.created_at, fix=edit)
     if ready is None:
-        return Why("not_reconciled", "not looked at yet", pool.created_at, fix="mooring doctor")
+        return Why("not_reconciled", "not reconciled yet", pool.created_at, fix="mooring doctor")
     waiting = _waiting(pool)
     since = ready.since or pool.created_at
     if ready.status == "True":
@@ -131,7 +131,7 @@ def _fix_leaks(view: PoolView) -> str:
     if not held or any(item.why.code != STAMPED for item in held):
         return ""
     reclaim = view.pool.spec.effective_reclaim
-    wait = f"  # or wait: deleted after {reclaim.silent_seconds:.0f} s without a word"
+    wait = f"  # or wait: deleted after {reclaim.silent_seconds:.0f} s without a sign of life"
     return retire_command(min(held, key=_since).worker) + (wait if reclaim.policy == "Delete" else "")
 
 

@@ -16,7 +16,7 @@ def explain_warmup(warmup: Warmup) -> Why:
     if warmup.terminating:
         return _explain_deletion(warmup)
     if not status.phase:
-        return Why("not_reconciled", "not looked at yet", warmup.created_at, fix="mooring doctor")
+        return Why("not_reconciled", "not reconciled yet", warmup.created_at, fix="mooring doctor")
     invalid = next((one for one in status.conditions if one.type == "Valid" and one.status == "False"), None)
     if invalid is not None:
         edit = f"kubectl edit warmup {warmup.name} -n {warmup.namespace}"

@@ -8,7 +8,7 @@ from hawser.fitting.capacity import NodeState
 from hawser.fitting.needs import PodNeeds
 from hawser.fitting.obstacles import Kind
 from hawser.fitting.selectors import Object
-from hawser.fitting.surroundings import Surroundings
+from hawser.fitting.topology import TopologyConstraints
 from hawser.fitting.volumes import BoundVolume
 from mooring.model.names import LIFECYCLE_TAINT_PREFIXES, SYSTEM_TAINTS
 from mooring.model.node import Taint
@@ -35,10 +35,10 @@ _NEIGHBOURS, _VOLUME, _CORDON, _LIFECYCLE, _SYSTEM, _PINNED = 8, 15, 30, 35, 60,
 
 
 def find_obstacles(
-    pod: PodNeeds, node: NodeState, around: Surroundings, volumes: Sequence[BoundVolume]
+    pod: PodNeeds, node: NodeState, topology: TopologyConstraints, volumes: Sequence[BoundVolume]
 ) -> tuple[Obstacle, ...]:
     """All of them, not only the first: the smallest change must get past every one."""
-    return tuple(_remedied(one, pod, node) for one in judge.find_obstacles(pod, node, around, volumes))
+    return tuple(_remedied(one, pod, node) for one in judge.find_obstacles(pod, node, topology, volumes))
 
 
 def hold(claim: HeldClaim) -> Obstacle:

@@ -9,7 +9,7 @@ from hawser.fitting.judge import decisive
 from hawser.fitting.matching import untolerated
 from hawser.fitting.needs import PodNeeds, read_needs
 from hawser.fitting.obstacles import NO_NODES
-from hawser.fitting.surroundings import NO_NEIGHBOURS, Surroundings, look_around
+from hawser.fitting.topology import UNCONSTRAINED, TopologyConstraints, count_topology
 from hawser.fitting.volumes import BoundVolume
 from mooring.model.node import Node, NodeTemplate
 from mooring.model.preflight import Group, HeldClaim, NodeVerdict, Preflight
@@ -46,9 +46,9 @@ def plan_preflight(
     states = [occupied(node, usage, needs.uid) for node in nodes]
     held = tuple(find_held_claims(needs, usage))
     volumes = [volume for claim in needs.claims if isinstance(volume := usage.volumes.get(claim), BoundVolume)]
-    around = _surroundings(needs, states, usage)
+    topology = _count_topology(needs, states, usage)
     judged = {
-        state.name: (*(hold(one) for one in held), *find_obstacles(needs, state, around, volumes)) for state in states
+        state.name: (*(hold(one) for one in held), *find_obstacles(needs, state, topology, volumes)) for state in states
     }
     fits = sum(not obstacles for obstacles in judged.values())
     makers = () if fits or held else tuple(one.pool for one in templates if _would_take(one, needs))
@@ -65,11 +65,11 @@ def plan_preflight(
     )
 
 
-def _surroundings(needs: PodNeeds, states: Sequence[NodeState], usage: Usage) -> Surroundings:
+def _count_topology(needs: PodNeeds, states: Sequence[NodeState], usage: Usage) -> TopologyConstraints:
     refusing = [(state, other) for state in states for other in state.pods.values() if other.anti_affinity]
-    if not refusing and not needs.looks_around:
-        return NO_NEIGHBOURS
-    return look_around(needs, states, refusing, usage.namespace_labels)
+    if not refusing and not needs.has_topology_constraints:
+        return UNCONSTRAINED
+    return count_topology(needs, states, refusing, usage.namespace_labels)
 
 
 def _groups(judged: Judged) -> tuple[Group, ...]:

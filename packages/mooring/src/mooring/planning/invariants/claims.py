@@ -98,8 +98,8 @@ class ClaimsSnapshot:
     push_pools: frozenset[str] = frozenset()
     # seconds since the last heartbeat, by claim id, measured while heartbeats could arrive
     silent_seconds: Mapping[str, float] = field(default_factory=dict)
-    # seconds without a word of a stamped worker that no live claim holds, by pod uid; absent: not measured
-    wordless_seconds: Mapping[str, float] = field(default_factory=dict)
+    # seconds without a sign of life of a stamped worker that no live claim holds, by pod uid; absent: not measured
+    worker_silent_seconds: Mapping[str, float] = field(default_factory=dict)
     reclaims: Mapping[str, EffectiveReclaim] = field(default_factory=dict)  # by pool key
     # expired claims of the suspicious stamps' pods, by pod uid: nobody gave those pods back
     expired: Mapping[str, tuple[Claim, ...]] = field(default_factory=dict)
@@ -164,7 +164,7 @@ def _lose_with(worker: Worker, claim: Claim, snapshot: ClaimsSnapshot) -> list[A
 def _prove_over(worker: Worker, snapshot: ClaimsSnapshot) -> Proofs | None:
     """The worker's program ended normally. Its result may still arrive, so this counts only after a while."""
     over = worker.phase == "Succeeded" and worker.ended and worker.terminating_since is None
-    if not over or _age(snapshot.now, worker.unready_since) < snapshot.timeouts.worker_word:
+    if not over or _age(snapshot.now, worker.unready_since) < snapshot.timeouts.worker_report:
         return None
     return by_cluster("its pod has completed, and a completed pod never runs again"), by_worker(worker.ended)
 

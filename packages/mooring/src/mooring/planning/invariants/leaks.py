@@ -1,7 +1,7 @@
 """The invariant `stamped-has-claim`: workers that carry a stamp and are held by no live claim.
 
 In the incident leaked-stamps claims were released while their work still ran. A worker therefore only counts as leaked
-after two independent proofs: it has no claim, and it executes nothing. A worker of which nobody hears for
+after two independent proofs: it has no claim, and it executes nothing. A worker without a sign of life for
 `spec.reclaim.silentSeconds` counts as the second: what it may still try is refused, because its epoch is fenced.
 """
 
@@ -48,7 +48,7 @@ def find_misnamed(workers: Iterable[Worker], claims: Iterable[Claim]) -> list[tu
         stamp, live = worker.stamp, held.get(worker.uid, [])
         if stamp is not None and live and stamp.epoch not in {claim.epoch for claim in live}:
             running = [claim for claim in live if claim.state is ClaimState.RUNNING]
-            found += [(worker, heir) for heir in sorted(running, key=lambda claim: -claim.epoch)[:1]]
+            found += [(worker, successor) for successor in sorted(running, key=lambda claim: -claim.epoch)[:1]]
     return found
 
 
@@ -57,7 +57,7 @@ def _plan_suspect(worker: Worker, stamp: Stamp, snapshot: ClaimsSnapshot) -> Act
     row = snapshot.stamped_claims.get(stamp.claim)
     unused = never_given(row, stamp.epoch) and not worked_later(row, stamp.epoch, worker.uid)
     reclaim = snapshot.reclaims.get(f"{worker.namespace}/{worker.pool}")
-    wordless = snapshot.wordless_seconds.get(worker.uid)
+    silence = snapshot.worker_silent_seconds.get(worker.uid)
     says_idle = by_worker("it says that it is not executing")
     idle = says_idle if executing is False else _prove_idle(worker, snapshot)
     # A stamp without a readable time has no age. It is kept and reported.
@@ -65,20 +65,20 @@ def _plan_suspect(worker: Worker, stamp: Stamp, snapshot: ClaimsSnapshot) -> Act
     proofs: Proofs = (by_ledger("no live claim on this pod"), idle)
     floor = snapshot.timeouts.reap_grace
     remedy = Remedy.UNSTAMP if worker.ready and unused else Remedy.DELETE_WORKER
-    silent = executing is None and _is_silent(wordless, reclaim)
-    if not idle and silent and reclaim is not None and wordless is not None and reclaim.policy == "Delete":
-        proofs = (by_ledger(_fenced(stamp, row)), by_worker(f"no word for {wordless:.0f} s"))
-        age, floor = wordless, reclaim.silent_seconds
+    silent = executing is None and _is_silent(silence, reclaim)
+    if not idle and silent and reclaim is not None and silence is not None and reclaim.policy == "Delete":
+        proofs = (by_ledger(_fenced(stamp, row)), by_worker(f"no sign of life for {silence:.0f} s"))
+        age, floor = silence, reclaim.silent_seconds
         if reclaim.polls:
             remedy = Remedy.DELETE_WORKER  # it would have polled: it hangs, and would get no session
     facts: dict[str, Any] = {"claim": stamp.claim, "executing": executing, "neverRan": unused}
-    if wordless is not None:
-        facts["wordlessSeconds"] = round(wordless)
+    if silence is not None:
+        facts["workerSilentSeconds"] = round(silence)
     return Act(
         invariant=STAMPED_HAS_CLAIM,
         remedy=remedy,
         subject=Subject("Pod", worker.namespace, worker.name, worker.uid),
-        reason=f"stamped for {stamp.owner or 'nobody'}, but no live claim holds it{_kept(silent, wordless, reclaim)}",
+        reason=f"stamped for {stamp.owner or 'nobody'}, but no live claim holds it{_kept(silent, silence, reclaim)}",
         proofs=proofs,
         age_seconds=age,
         floor_seconds=floor,
@@ -117,14 +117,14 @@ def _given_back(worker: Worker, stamp: Stamp, snapshot: ClaimsSnapshot) -> str:
     if row.state is ClaimState.RELEASED and row.pod_uid == worker.uid and row.epoch >= stamp.epoch:
         under = f" under the later epoch {row.epoch}" if row.epoch > stamp.epoch else ""
         return f"it released the worker{under}, and only a holder gives it work"
-    wordless = snapshot.wordless_seconds.get(worker.uid, 0.0)
-    if never_given(row, stamp.epoch) and wordless >= snapshot.timeouts.reap_grace:
-        return f"no client was given the worker under this epoch, and no word for {wordless:.0f} s"
+    silence = snapshot.worker_silent_seconds.get(worker.uid, 0.0)
+    if never_given(row, stamp.epoch) and silence >= snapshot.timeouts.reap_grace:
+        return f"no client was given the worker under this epoch, and no sign of life for {silence:.0f} s"
     return ""
 
 
-def _is_silent(wordless: float | None, reclaim: EffectiveReclaim | None) -> bool:
-    return wordless is not None and reclaim is not None and wordless >= reclaim.silent_seconds
+def _is_silent(silence: float | None, reclaim: EffectiveReclaim | None) -> bool:
+    return silence is not None and reclaim is not None and silence >= reclaim.silent_seconds
 
 
 def _fenced(stamp: Stamp, row: Claim | None) -> str:
@@ -134,10 +134,10 @@ def _fenced(stamp: Stamp, row: Claim | None) -> str:
     return "no live claim; the epoch of its stamp is fenced"
 
 
-def _kept(silent: bool, wordless: float | None, reclaim: EffectiveReclaim | None) -> str:
-    if not silent or wordless is None or reclaim is None or reclaim.policy == "Delete":
+def _kept(silent: bool, silence: float | None, reclaim: EffectiveReclaim | None) -> str:
+    if not silent or silence is None or reclaim is None or reclaim.policy == "Delete":
         return ""
-    return f"; no word for {wordless:.0f} s, and the pool keeps silent workers (spec.reclaim.policy)"
+    return f"; no sign of life for {silence:.0f} s, and the pool keeps silent workers (spec.reclaim.policy)"
 
 
 def _fix(worker: Worker, idle: Proof, reclaim: EffectiveReclaim | None) -> str:
@@ -145,5 +145,7 @@ def _fix(worker: Worker, idle: Proof, reclaim: EffectiveReclaim | None) -> str:
     if idle:
         return ""
     if reclaim is not None and reclaim.policy == "Delete":
-        return f"{retire_command(worker)} (or wait: deleted after {reclaim.silent_seconds:.0f} s without a word)"
+        return (
+            f"{retire_command(worker)} (or wait: deleted after {reclaim.silent_seconds:.0f} s without a sign of life)"
+        )
     return retire_command(worker)

@@ -183,7 +183,7 @@ def _unprotect_at_ceiling(
     return UnprotectWorker(
         PROTECTION_BOUNDED,
         worker,
-        f"protected until {_shown(until)}, the ceiling of its pool; its session goes on",
+        f"protected until {_shown(until)}, the ceiling of its pool; its session still runs",
         (by_ledger("the latest end of its claims is over"), by_cluster("the pod carries no newer stamp")),
         (now - last.claimed_at).total_seconds(),
         (until - last.claimed_at).total_seconds(),

@@ -99,14 +99,14 @@ def _ready(snapshot: PoolSnapshot, fleet: WorkerGroups, reasons: Sequence[Reason
     kept = sum(item.why.code != SILENT and is_returned(spec, item) for item in workers) if keeps_tenants(spec) else 0
     away = silent + kept
     idle, starting = counts[WorkerState.IDLE] - away, counts[WorkerState.STARTING]
-    deaf = bool(snapshot.silence.doubt)
-    if idle >= warm and not (deaf and warm):
+    unreached = bool(snapshot.silence.doubt)
+    if idle >= warm and not (unreached and warm):
         return Condition("Ready", "True", "FloorHeld", f"at least {warm} idle", observed_generation=generation)
     said = (item.why for item in fleet.starting if item.why.code in ("waiting", "unschedulable"))
     waits = sorted({_OWN_NAME.sub("", why.message) for why in said})
     waits = [*([f"{silent} have stopped to poll"] if silent else []), *_describe_kept(spec, workers), *waits]
     text = [reason.message for reason in reasons] + waits[:3]
-    counted = f"{idle} of {warm} idle, {'none of them polls' if deaf else f'{starting} starting'}"
+    counted = f"{idle} of {warm} idle, {'none of them polls' if unreached else f'{starting} starting'}"
     message = f"{'; '.join(text)} ({counted})" if text else counted
     code = "".join(part.capitalize() for part in reasons[0].code.split("_")) if reasons else "Starting"
     return Condition("Ready", "False", code, message, observed_generation=generation)

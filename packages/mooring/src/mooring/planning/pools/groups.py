@@ -21,7 +21,7 @@ class WorkerGroups:
     leaving: tuple[ClassifiedWorker, ...]  # unclaimed, on a draining node
     finished: tuple[ClassifiedWorker, ...]
     unhealthy: tuple[ClassifiedWorker, ...]  # unclaimed, lost by failed health checks
-    silent: tuple[ClassifiedWorker, ...]  # idle, and not heard: they get no session
+    silent: tuple[ClassifiedWorker, ...]  # idle, and silent: they get no session
     stuck: tuple[ClassifiedWorker, ...]  # cannot start on their node, or wait for a node with an outdated placement
     returned: tuple[ClassifiedWorker, ...]  # idle, kept for the owner of their last session
     starting: tuple[ClassifiedWorker, ...]

@@ -26,7 +26,7 @@ def compute_bound(snapshot: PoolSnapshot, workers: Sequence[ClassifiedWorker]) -
         message = f"no longer protected, though still at work: {_some(passed)}"
         return Condition(TYPE, "True", "CeilingReached", message, observed_generation=generation)
     if near:
-        message = f"protection ends though the session goes on: {_some(near)}"
+        message = f"protection ends while the session still runs: {_some(near)}"
         return Condition(TYPE, "True", "CeilingNear", message, observed_generation=generation)
     message = f"protection ends after {ceiling} s at the latest"
     return Condition(TYPE, "True", "Bounded", message, observed_generation=generation)

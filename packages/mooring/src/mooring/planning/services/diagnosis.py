@@ -280,7 +280,7 @@ def _unready(service: Service, evidence: PodEvidence) -> Diagnosis:
         return Diagnosis("ProbeFailing", f"{pod.name} runs and is not ready: {message}", fix, failure=failure)
     fix = found.fix
     if found.code == "PortMismatch" and (port := _port_in(evidence.logs, spec.port)):
-        found = Diagnosis(found.code, f"{found.reason}; its log speaks of port {port}", found.fix)
+        found = Diagnosis(found.code, f"{found.reason}; its log names port {port}", found.fix)
         fix = patch_service(service, port=port)
     return Diagnosis(found.code, found.reason, fix, found.certain, failure)
 

@@ -108,7 +108,7 @@ def plan_service(snapshot: ServiceSnapshot) -> ServicePlan:
 def admit_failure(service: Service, message: str, now: datetime) -> ServiceStatus:
     """The status after a failed reconcile: what was known before is no longer known."""
     before = service.status
-    reason = f"Mooring could not look after it: {message}"
+    reason = f"Mooring could not reconcile it: {message}"
     return ServiceStatus(
         observed_generation=service.generation,
         phase="Unknown",

@@ -189,7 +189,7 @@ def _placement(found: Findings) -> Gate:
         if not placed.settled:
             return Gate("placement", UNKNOWN, "the node pools have not been read yet", "checked again automatically")
         if judged is None:
-            return Gate("placement", UNKNOWN, "the nodes have not been looked at", "checked again automatically")
+            return Gate("placement", UNKNOWN, "the nodes have not been checked", "checked again automatically")
         if not judged.fits and not judged.makers:
             return Gate("placement", FAIL, judged.sentence, judged.fix)
     return Gate("placement", OK, "there are nodes that can take the pods")

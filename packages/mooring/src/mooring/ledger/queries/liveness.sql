@@ -1,4 +1,6 @@
--- name: hear
+-- Signs of life. The table and its column have the names of migration 6: words, speaker.
+
+-- name: record
 INSERT INTO words (speaker, count, heard_at) SELECT unnest($1::text[]), 1, $2
 ON CONFLICT (speaker) DO UPDATE SET
     count = words.count + 1, heard_at = greatest(words.heard_at, excluded.heard_at)

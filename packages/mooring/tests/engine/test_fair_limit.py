@@ -1,21 +1,21 @@
-"""Places that are shared: whoever takes many leaves some for others."""
+"""A limit that groups share: a group with many tasks leaves room for others."""
 
 import asyncio
 from collections import Counter
 
-from mooring.engine.fair_places import FairPlaces
+from mooring.engine.fair_limit import FairLimit
 
 
 class Work:
     """Things that end when they are told to."""
 
     def __init__(self, most: int) -> None:
-        self.places = FairPlaces(most)
+        self.limit = FairLimit(most)
         self.running: list[tuple[str, int, asyncio.Event]] = []
 
     def ask(self, whose: str, count: int) -> None:
         for number in range(count):
-            self.places.ask(whose, lambda number=number: asyncio.create_task(self._run(whose, number)))
+            self.limit.submit(whose, lambda number=number: asyncio.create_task(self._run(whose, number)))
 
     async def _run(self, whose: str, number: int) -> None:
         end = asyncio.Event()
@@ -40,7 +40,7 @@ class Work:
         return sorted(number for _, number, _ in found)
 
 
-async def test_one_that_asks_for_all_places_gets_half_of_them_and_others_begin_at_once() -> None:
+async def test_a_single_group_gets_half_of_the_limit_and_others_begin_at_once() -> None:
     work = Work(16)
     work.ask("slow", 100)
     assert await work.counts() == {"slow": 8}
@@ -49,10 +49,10 @@ async def test_one_that_asks_for_all_places_gets_half_of_them_and_others_begin_a
     for name in ("a", "b"):
         work.ask(name, 1)
     assert await work.counts() == {"slow": 8, "slow too": 4, "a": 1, "b": 1}
-    work.places.cancel()
+    work.limit.cancel()
 
 
-async def test_what_waits_begins_in_order_as_soon_as_there_is_a_place() -> None:
+async def test_waiting_tasks_begin_in_order_as_soon_as_there_is_room() -> None:
     work = Work(4)
     work.ask("pool", 5)
     await work.counts()
@@ -61,11 +61,11 @@ async def test_what_waits_begins_in_order_as_soon_as_there_is_a_place() -> None:
     assert await work.counts() == {}
 
 
-async def test_what_is_not_needed_any_more_takes_no_place() -> None:
+async def test_a_task_that_is_no_longer_needed_takes_no_room() -> None:
     work = Work(4)
     for _ in range(50):
-        work.places.ask("gone", lambda: None)
+        work.limit.submit("gone", lambda: None)
     work.ask("pool", 2)
     assert await work.counts() == {"pool": 2}
-    work.places.cancel()
+    work.limit.cancel()
     assert await work.counts() == {}

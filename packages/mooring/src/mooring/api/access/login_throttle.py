@@ -33,7 +33,7 @@ class _Failures:
         return 0.0 if beyond < 0 else min(2.0 ** min(beyond, 10), MOST_WAIT_SECONDS)
 
 
-class LoginBrake:
+class LoginThrottle:
     """Counts the failures of each address."""
 
     def __init__(self, clock: Clock) -> None:

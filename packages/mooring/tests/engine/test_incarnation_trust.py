@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from mooring.engine.trust import LedgerTrust
+from mooring.engine.incarnation_trust import IncarnationTrust
 from mooring.ledger.identity import Meta
 from mooring.model.errors import Unavailable
 
@@ -21,8 +21,8 @@ class History:
         return earlier_id in known and incarnation_id in known[known.index(earlier_id) + 1 :]
 
 
-def trust(history: History) -> LedgerTrust:
-    return LedgerTrust("first", cast(Meta, history))
+def trust(history: History) -> IncarnationTrust:
+    return IncarnationTrust("first", cast(Meta, history))
 
 
 async def test_the_ledger_it_began_with_is_believed() -> None:

@@ -1,11 +1,11 @@
-"""What the pods already placed mean for one more: (anti-)affinity and topology spread, counted once a decision."""
+"""Pod affinity, anti-affinity and topology spread: what placed pods mean for one more, counted once a decision."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from hawser.fitting.capacity import NodeState
 from hawser.fitting.matching import matches_node, untolerated
-from hawser.fitting.needs import NeighbourTerm, PodNeeds, Spread
+from hawser.fitting.needs import AffinityTerm, PodNeeds, Spread
 from hawser.fitting.obstacles import NOT_FAR, NOT_NEAR, REFUSED, SKEWED, UNLABELLED, Obstacle
 from hawser.fitting.selectors import match_everything
 
@@ -27,13 +27,13 @@ class SpreadCount:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """Everything about the neighbours that one pod's placement depends on."""
+class TopologyConstraints:
+    """The affinity and spread constraints of one pod, with the placed pods that they count in each domain."""
 
-    near: tuple[NeighbourTerm, ...] = ()
+    near: tuple[AffinityTerm, ...] = ()
     near_counts: Mapping[Topology, int] = field(default_factory=dict)
     may_be_first: bool = False
-    far: tuple[NeighbourTerm, ...] = ()
+    far: tuple[AffinityTerm, ...] = ()
     far_counts: Mapping[Topology, int] = field(default_factory=dict)
     refused: frozenset[Topology] = frozenset()
     spreads: tuple[SpreadCount, ...] = ()
@@ -67,28 +67,28 @@ class Surroundings:
         return found or (self.may_be_first and not self.near_counts)
 
 
-NO_NEIGHBOURS = Surroundings()
+UNCONSTRAINED = TopologyConstraints()
 
 
-def look_around(
+def count_topology(
     pod: PodNeeds,
     nodes: Iterable[NodeState],
     refusing: Iterable[tuple[NodeState, PodNeeds]],
     namespace_labels: NamespaceLabels,
-) -> Surroundings:
-    """Count the neighbours. `refusing` are the placed pods that have required anti-affinity terms of their own."""
+) -> TopologyConstraints:
+    """Count the pods of each domain. `refusing` are the placed pods with required anti-affinity terms of their own."""
     refused = frozenset(_refused_by(pod, refusing, namespace_labels))
-    if not pod.looks_around:
-        return Surroundings(refused=refused) if refused else NO_NEIGHBOURS
+    if not pod.has_topology_constraints:
+        return TopologyConstraints(refused=refused) if refused else UNCONSTRAINED
     nodes = tuple(nodes)
     required = tuple(spread for spread in pod.spreads if spread.required)
     own_labels = namespace_labels(pod.namespace)
-    return Surroundings(
+    return TopologyConstraints(
         near=pod.affinity,
-        near_counts=_count_neighbours(pod.affinity, nodes, namespace_labels, together=True),
+        near_counts=_count_matching(pod.affinity, nodes, namespace_labels, together=True),
         may_be_first=all(term.covers(pod.namespace, own_labels, pod.labels) for term in pod.affinity),
         far=pod.anti_affinity,
-        far_counts=_count_neighbours(pod.anti_affinity, nodes, namespace_labels, together=False),
+        far_counts=_count_matching(pod.anti_affinity, nodes, namespace_labels, together=False),
         refused=refused,
         spreads=tuple(count_spread(pod, spread, required, nodes) for spread in required),
     )
@@ -134,8 +134,8 @@ def _refused_by(
                 yield term.topology_key, value
 
 
-def _count_neighbours(
-    terms: tuple[NeighbourTerm, ...],
+def _count_matching(
+    terms: tuple[AffinityTerm, ...],
     nodes: tuple[NodeState, ...],
     namespace_labels: NamespaceLabels,
     *,

@@ -16,7 +16,7 @@ async def watched(request: Request[Any, Any, Any], caller: Caller) -> AsyncItera
     if caller.wait_seconds <= 0:
         yield
         return
-    watch = asyncio.create_task(_watch(request, caller), name="mooring-hang-up")
+    watch = asyncio.create_task(_watch(request, caller), name="mooring-disconnect")
     try:
         yield
     finally:
@@ -26,4 +26,4 @@ async def watched(request: Request[Any, Any, Any], caller: Caller) -> AsyncItera
 async def _watch(request: Request[Any, Any, Any], caller: Caller) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
-    caller.hang_up()
+    caller.disconnect()

@@ -8,7 +8,7 @@ from mooring.model.worker import ClassifiedWorker, Worker
 from mooring.planning.workers import classify_held
 
 
-class Roster:
+class ClassificationCache:
     """Caches the results of a pure function. It changes the cost of a classification, never its result."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The palette: pages and objects by name, those that begin with the words first."""
+"""The search (Ctrl-K): pages and objects by name, those that begin with the searched words first."""
 
 from typing import Any
 from urllib.parse import quote
@@ -95,4 +95,4 @@ async def find(
     return Response({"items": [msgspec.to_builtins(one) for one in chosen]}, headers={"Cache-Control": "no-store"})
 
 
-FINDING: list[ControllerRouterHandler] = [find]
+PALETTE_ROUTES: list[ControllerRouterHandler] = [find]

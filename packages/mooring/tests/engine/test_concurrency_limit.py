@@ -1,4 +1,4 @@
-"""Turns, against a simulated API server: requests occupy one of its cores for a while, and have a way to go."""
+"""The limit, against a simulated API server: each request takes a core for a while, and time on the network."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from hawser.clock import LoopClock
-from mooring.engine.turns import LEAST, Turns
+from mooring.engine.concurrency_limit import LEAST, ConcurrencyLimit
 from packages.testing.coroutines import START
 
 CORES = 2
@@ -33,82 +33,82 @@ class Server:
         await CLOCK.sleep(self.away_seconds / 2)
 
 
-async def in_turn(turns: Turns, server: Server) -> float:
-    """Work in turn; when it was over."""
-    turn = await turns.take()
+async def limited(limit: ConcurrencyLimit, server: Server) -> float:
+    """Work within the limit; when it was over."""
+    began_at = await limit.acquire()
     try:
         await server.work()
     finally:
-        turns.give_back(turn, complete=True)
+        limit.release(began_at, complete=True)
     return CLOCK.monotonic()
 
 
-async def burst(turns: Turns, server: Server, count: int = BURST) -> list[float]:
+async def burst(limit: ConcurrencyLimit, server: Server, count: int = BURST) -> list[float]:
     """The seconds after which each of them was over, in order."""
     began = CLOCK.monotonic()
-    ends = await asyncio.gather(*(in_turn(turns, server) for _ in range(count)))
+    ends = await asyncio.gather(*(limited(limit, server) for _ in range(count)))
     return sorted(end - began for end in ends)
 
 
 async def test_a_busy_server_gets_as_many_as_keep_it_busy():
-    turns, server = Turns(CLOCK), Server()
+    limit, server = ConcurrencyLimit(CLOCK), Server()
     for _ in range(5):
-        ends = await burst(turns, server)
+        ends = await burst(limit, server)
         assert ends[-1] < BURST * WORK_SECONDS / CORES * 1.05, "the server had no pause"
         assert ends[BURST // 2] < ends[-1] * 0.55, "half of them are over after half of the time"
-    assert turns.at_once == LEAST
+    assert limit.current == LEAST
 
 
 async def test_a_server_far_away_gets_more_at_once():
-    turns = Turns(CLOCK, least=4, most=16)
+    limit = ConcurrencyLimit(CLOCK, least=4, most=16)
     for _ in range(2):
-        await burst(turns, Server(cores=1_000, away_seconds=0.2))
-    assert turns.at_once == 16
+        await burst(limit, Server(cores=1_000, away_seconds=0.2))
+    assert limit.current == 16
 
 
 async def test_a_server_that_becomes_busy_gets_fewer_again():
-    turns = Turns(CLOCK, least=4, most=16)
+    limit = ConcurrencyLimit(CLOCK, least=4, most=16)
     for _ in range(2):
-        await burst(turns, Server(cores=1_000))
-    assert turns.at_once == 16
+        await burst(limit, Server(cores=1_000))
+    assert limit.current == 16
     for _ in range(2):
-        await burst(turns, Server(cores=1))
-    assert turns.at_once <= 6
+        await burst(limit, Server(cores=1))
+    assert limit.current <= 6
 
 
 async def test_work_without_a_queue_leaves_the_number_as_it_is():
-    turns, server = Turns(CLOCK), Server()
+    limit, server = ConcurrencyLimit(CLOCK), Server()
     for _ in range(500):
-        await in_turn(turns, server)
-    assert turns.at_once == LEAST
+        await limited(limit, server)
+    assert limit.current == LEAST
 
 
 async def test_the_first_come_is_the_first_served():
-    turns = Turns(CLOCK, least=1)
+    limit = ConcurrencyLimit(CLOCK, least=1)
     came: list[int] = []
     served: list[int] = []
 
     async def work(number: int) -> None:
         came.append(number)
-        turn = await turns.take()
+        began_at = await limit.acquire()
         served.append(number)
         await CLOCK.sleep(1)
-        turns.give_back(turn, complete=True)
+        limit.release(began_at, complete=True)
 
     await asyncio.gather(*map(work, range(5)))
     assert served == came and len(served) == 5
 
 
 @pytest.mark.parametrize("after_seconds", [0.5, 1.0, 1.5])
-async def test_who_gives_up_waiting_takes_no_turn(after_seconds: float):
-    turns = Turns(CLOCK, least=1)
+async def test_a_request_that_stops_waiting_takes_no_place(after_seconds: float):
+    limit = ConcurrencyLimit(CLOCK, least=1)
 
     async def work() -> None:
-        turn = await turns.take()
+        began_at = await limit.acquire()
         try:
             await CLOCK.sleep(1)
         finally:
-            turns.give_back(turn, complete=False)
+            limit.release(began_at, complete=False)
 
     tasks = [asyncio.create_task(work()) for _ in range(4)]
     await CLOCK.sleep(after_seconds)
@@ -116,8 +116,8 @@ async def test_who_gives_up_waiting_takes_no_turn(after_seconds: float):
     tasks[2].cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     async with asyncio.timeout(1):
-        await work_alone(turns)
+        await work_alone(limit)
 
 
-async def work_alone(turns: Turns) -> None:
-    turns.give_back(await turns.take(), complete=True)
+async def work_alone(limit: ConcurrencyLimit) -> None:
+    limit.release(await limit.acquire(), complete=True)

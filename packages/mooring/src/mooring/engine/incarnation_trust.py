@@ -1,14 +1,14 @@
-"""Which incarnation of the ledger a replica believes: the one it began with, or a later one that somebody armed."""
+"""Which incarnation of the ledger a replica trusts: the one it started with, or a later one that an operator armed."""
 
 from mooring.ledger.identity import Meta
 from mooring.model.errors import Unavailable
 
 
-class LedgerTrust:
-    """Incarnations that begin after a restore are unarmed; armed later, they were declared complete by a person.
+class IncarnationTrust:
+    """An incarnation that begins after a restore is unarmed until an operator declares it complete.
 
-    Only the leader looks, and a person may arm the ledger between two looks. So the history of the ledger counts too.
-    Another database altogether is believed only after a restart.
+    Only the leader looks, and an operator may arm the ledger between two looks: so its history counts too.
+    Another database is trusted only after a restart.
     """
 
     def __init__(self, incarnation: str, meta: Meta) -> None:

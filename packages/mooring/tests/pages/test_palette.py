@@ -2,8 +2,8 @@
 
 import pytest
 
-from mooring.dashboard.finding import MOST_FOUND, Found, choose
 from mooring.dashboard.login import own_path
+from mooring.dashboard.palette import MOST_FOUND, Found, choose
 
 
 def found(*names: str) -> list[Found]:

@@ -108,13 +108,13 @@ async def test_a_connection_lost_on_the_way_is_told_to_all_and_the_next_go_over_
     ledger, other = await world.open(), await asyncpg.connect(world.url)
     try:
         await other.execute("BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('uid-w-0/0', 2))")
-        travelling = [asyncio.create_task(insert(ledger, f"w-{number}")) for number in range(20)]
+        inserts = [asyncio.create_task(insert(ledger, f"w-{number}")) for number in range(20)]
         await until_blocked(other)
         # `other` keeps its lock: a connection that got it just before its own end could still commit.
         await other.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
         )
-        told = await asyncio.gather(*travelling, return_exceptions=True)
+        told = await asyncio.gather(*inserts, return_exceptions=True)
         assert {type(one) for one in told} == {Unavailable}
         await other.execute("ROLLBACK")
         assert (await insert(ledger, "w-0")).verdict is AdmissionVerdict.CREATED

@@ -168,7 +168,7 @@ class Handover:
             log.warning("a stamp is left to the invariants", claim=claim.id, error=error.message)
 
     async def _is_unused(self, claim: Claim, row: Claim | None, place: Place) -> bool:
-        """Whether nobody works under the stamp, nor under one that it replaced: a session that expired may go on."""
+        """Whether no session runs under the stamp. One that expired may go on, and its stamp be replaced by this."""
         if not never_ran(row, claim.epoch) or worked_later(row, claim.epoch, place.worker.uid):
             return False
         expired = await self._ledger.claims.expired_on(place.worker.uid)

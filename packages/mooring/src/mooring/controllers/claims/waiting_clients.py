@@ -8,7 +8,7 @@ ledger could not be written, because then no sign could arrive.
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 
@@ -47,12 +47,18 @@ class Caller:
     def __init__(self, wait_seconds: float = 0.0, holder: str = "") -> None:
         self.wait_seconds = wait_seconds
         self.holder = holder
-        self.gone = False
+        self.is_closed: Callable[[], bool] | None = None  # asked only when the answer is there
+        self._disconnected = False
         self._woken: asyncio.Event | None = None
+
+    @property
+    def gone(self) -> bool:
+        """Whether nobody reads the answer."""
+        return self._disconnected or (self.is_closed is not None and self.is_closed())
 
     def disconnect(self) -> None:
         """Its connection is closed."""
-        self.gone = True
+        self._disconnected = True
         if self._woken is not None:
             self._woken.set()
 

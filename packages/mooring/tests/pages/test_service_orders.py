@@ -131,6 +131,13 @@ def test_a_manifest_of_the_greatest_length_cannot_nest_so_deep_that_the_server_s
         parse_order(text)
 
 
+@pytest.mark.parametrize("text", ["[" + ",".join(["a"] * 90_000) + "]", "\n".join(f"k{i}: 1" for i in range(18_000))])
+def test_a_manifest_of_more_values_than_anybody_writes_is_given_up_early(text: str) -> None:
+    """To read all of them would keep the event loop busy for 0.4 s."""
+    with pytest.raises(InvalidInput, match="at most 5000 pairs"):
+        parse_order(text)
+
+
 @pytest.mark.parametrize(
     "value",
     ["1" + ":1" * 90_000, "1" + ":1" * 90_000 + ".5", "0x" + "f" * 10_000, "-" + "9" * 41, "0b" + "1" * 60_000],

@@ -9,6 +9,7 @@ from mooring.model.errors import InvalidInput
 
 DEFAULT_NAMESPACE = "default"
 DEEPEST = 64  # levels of a manifest; the pod template of a service has about 12
+MOST_TOKENS = 20_000  # four of them are one `name: value`
 LONGEST_NUMBER = 40  # characters; 64 bits have 20
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _OPENING = (
@@ -41,7 +42,9 @@ def _check_tokens(text: str) -> None:
     YAML has numbers of the base 60, whose cost grows with the square of their length.
     """
     depth = 0
-    for token in yaml.scan(text, _LOADER):
+    for count, token in enumerate(yaml.scan(text, _LOADER)):
+        if count > MOST_TOKENS:
+            raise InvalidInput("manifest", "this text", f"at most {MOST_TOKENS // 4} pairs of names and values")
         if isinstance(token, yaml.AliasToken):
             raise InvalidInput("manifest", "an alias (*name)", "written out: aliases are not read")
         if isinstance(token, yaml.TagToken) and token.value != ("!!", "str"):

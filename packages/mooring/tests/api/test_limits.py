@@ -11,13 +11,22 @@ import pytest
 from prometheus_client import REGISTRY
 
 from hawser.clock import LoopClock
-from mooring.api.limits import MOST_CALLERS, LimitOptions, Limits, TooMany, address_of, caller_of
+from mooring.api.limits import (
+    LARGE_BYTES,
+    MOST_CALLERS,
+    MOST_HEAVY,
+    LimitOptions,
+    Limits,
+    TooMany,
+    address_of,
+    caller_of,
+)
 from packages.mooring.tests.client.dock import TOKEN, Dock
 from packages.mooring.tests.planning.fleets import NOW
 
 
 def scope(path: str = "/v1/pools", client: tuple[str, int] | None = ("10.0.0.7", 1), **more: Any) -> Any:
-    return {"path": path, "client": client, "state": {}, **more}
+    return {"path": path, "client": client, "state": {}, "method": "GET", "headers": [], **more}
 
 
 async def test_a_caller_may_send_a_burst_and_then_so_many_a_second() -> None:
@@ -81,6 +90,30 @@ async def test_event_streams_are_limited_by_caller_and_in_all(path: str) -> None
     limits.enter(scope(), "one")
     limits.leave(held[2])
     limits.enter(scope(path), "three")
+
+
+@pytest.mark.parametrize(
+    "heavy",
+    [
+        {"path": "/actions/pools/check"},
+        {"path": "/"},
+        {"method": "POST", "headers": [(b"content-length", b"%d" % (LARGE_BYTES + 1))]},
+        {"method": "PUT", "headers": [(b"transfer-encoding", b"chunked")]},
+    ],
+)
+async def test_pages_and_large_requests_of_a_caller_are_few_at_a_time(heavy: dict[str, Any]) -> None:
+    """They take long in the event loop: hundreds at once would stop everything else for a minute."""
+    limits = Limits(LimitOptions(), LoopClock(NOW))
+    held = [scope(**heavy) for _ in range(MOST_HEAVY)]
+    for one in held:
+        limits.enter(one, "one")
+    with pytest.raises(TooMany, match="pages and large requests") as refused:
+        limits.enter(scope(**heavy), "one")
+    assert refused.value.code == "too_many_open_requests"
+    limits.enter(scope(method="POST", headers=[(b"content-length", b"80")]), "one")
+    limits.enter(scope(**heavy), "another")
+    limits.leave(held[0])
+    limits.enter(scope(**heavy), "one")
 
 
 async def test_polls_of_workers_do_not_count_as_unanswered() -> None:

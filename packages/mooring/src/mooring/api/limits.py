@@ -13,6 +13,8 @@ from hawser.clock import Clock
 from mooring.api.metrics import REQUESTS_REFUSED
 from mooring.model.errors import Refused
 
+MOST_HEAVY = 20  # pages and large requests of one caller at a time: each may take the event loop for 0.1 s
+LARGE_BYTES = 64 * 1024
 MOST_CALLERS = 10_000  # whose rate is remembered; one that is forgotten starts with a full burst
 _VISIT = "mooring_visit"
 _RETRY_SECONDS = 1.0  # until an unanswered request or a stream may have ended
@@ -53,7 +55,8 @@ class _Bucket:
 @dataclass(frozen=True, slots=True)
 class _Visit:
     caller: str
-    stream: bool
+    counts: Counter[str]
+    stream: bool = False
 
 
 class Limits:
@@ -64,6 +67,7 @@ class Limits:
         self._clock = clock
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
         self._open: Counter[str] = Counter()
+        self._heavy: Counter[str] = Counter()
         self._streams: Counter[str] = Counter()
         self._all_streams = 0
 
@@ -102,14 +106,12 @@ class Limits:
         path = scope["path"]
         if path.startswith(_POLLS):
             return
-        visit = _Visit(caller, path == "/v1/events" or path.endswith("/stream"))
-        if visit.stream:
-            self._begin_stream(caller)
-        elif self._open[caller] >= self._options.open_requests:
-            message = f"{self._open[caller]} requests are unanswered"
-            raise TooMany("open", "too_many_open_requests", message, _RETRY_SECONDS)
+        if path == "/v1/events" or path.endswith("/stream"):
+            visit = self._begin_stream(caller)
+        elif not path.startswith("/v1/") or _is_large(scope):
+            visit = self._begin(caller, self._heavy, MOST_HEAVY, "pages and large requests")
         else:
-            self._open[caller] += 1
+            visit = self._begin(caller, self._open, self._options.open_requests, "requests")
         scope["state"][_VISIT] = visit
 
     def leave(self, scope: Scope) -> None:
@@ -117,18 +119,35 @@ class Limits:
         visit: _Visit | None = scope["state"].pop(_VISIT, None)
         if visit is None:
             return
-        counts = self._streams if visit.stream else self._open
-        counts[visit.caller] -= 1
-        if not counts[visit.caller]:
-            del counts[visit.caller]
+        visit.counts[visit.caller] -= 1
+        if not visit.counts[visit.caller]:
+            del visit.counts[visit.caller]
         self._all_streams -= visit.stream
 
-    def _begin_stream(self, caller: str) -> None:
+    def _begin(self, caller: str, counts: Counter[str], most: int, what: str) -> _Visit:
+        if counts[caller] >= most:
+            message = f"{counts[caller]} {what} are unanswered"
+            raise TooMany("open", "too_many_open_requests", message, _RETRY_SECONDS)
+        counts[caller] += 1
+        return _Visit(caller, counts)
+
+    def _begin_stream(self, caller: str) -> _Visit:
         if self._streams[caller] >= self._options.streams_each or self._all_streams >= self._options.streams:
             message = f"{self._streams[caller]} event streams of this caller are open, {self._all_streams} in all"
             raise TooMany("streams", "too_many_streams", message, _RETRY_SECONDS)
         self._streams[caller] += 1
         self._all_streams += 1
+        return _Visit(caller, self._streams, stream=True)
+
+
+def _is_large(scope: Scope) -> bool:
+    """Whether a body comes that takes long to read, or may."""
+    if scope.get("method") in ("GET", "DELETE"):
+        return False
+    for name, value in scope["headers"]:
+        if name == b"content-length":
+            return int(value) > LARGE_BYTES
+    return any(name == b"transfer-encoding" for name, _ in scope["headers"])
 
 
 def caller_of(scope: Scope) -> str:

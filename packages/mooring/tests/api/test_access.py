@@ -134,3 +134,17 @@ def test_a_browser_without_login_is_led_to_it_when_it_tries_to_act(stranger: htt
 def test_the_roles_that_a_refusal_names_exist(up: Up):
     names = {role["metadata"]["name"] for role in up.objects("clusterroles")}
     assert {"mooring-view", "mooring-edit", "mooring-claimer", "mooring-operator"} <= names
+
+
+def test_marks_are_written_by_mooring_alone(up: Up):
+    """Also on the cluster of `mooring up`, whose administrator everybody with its kubeconfig is."""
+    pod = next(pod for pod in up.objects("pods", "-A") if "mooring.dev/worker" in pod["metadata"]["labels"])
+    namespace, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
+    for words in (
+        ("label", "mooring.dev/owner=me"),
+        ("annotate", "mooring.dev/epoch=1"),
+        ("label", "mooring.dev/pool-"),
+    ):
+        done = up.kubectl("-n", namespace, words[0], "pod", name, words[1], "--overwrite", check=False)
+        assert done.code != 0 and "reserved to Mooring" in done.err
+    up.kubectl("-n", namespace, "label", "pod", name, "team=mine")

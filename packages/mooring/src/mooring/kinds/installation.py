@@ -1,4 +1,4 @@
-"""Installation of Mooring's own kinds, and of the roles of its callers, in a cluster."""
+"""Installation of Mooring's own kinds, of the roles of its callers and of its policy, in a cluster."""
 
 from hawser.client import KubeClient
 from hawser.clock import Clock
@@ -6,6 +6,8 @@ from hawser.resources import CLUSTERROLES, CRDS, PRIORITYCLASSES
 from mooring.kinds import load_crds
 from mooring.kinds.caller_roles import caller_roles
 from mooring.kinds.headroom_class import headroom_class
+from mooring.kinds.marks_policy import BINDINGS, POLICIES, marks_policy
+from mooring.kinds.release import Release
 from mooring.model.errors import Unavailable
 
 FIELD_MANAGER = "mooring-install"
@@ -38,6 +40,12 @@ async def install_caller_roles(client: KubeClient) -> None:
 async def install_headroom_class(client: KubeClient) -> None:
     """The PriorityClass that placeholder pods have unless their pool names another."""
     await client.apply(PRIORITYCLASSES, headroom_class(), field_manager=FIELD_MANAGER, force=True)
+
+
+async def install_marks_policy(client: KubeClient, release: Release) -> None:
+    """The policy that keeps marks to the account of this release, and its binding."""
+    for resource, body in zip((POLICIES, BINDINGS), marks_policy(release), strict=True):
+        await client.apply(resource, body, field_manager=FIELD_MANAGER, force=True)
 
 
 async def _established(client: KubeClient, name: str) -> bool:

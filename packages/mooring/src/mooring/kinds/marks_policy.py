@@ -6,12 +6,17 @@ a worker is only ever created by Mooring itself.
 
 from typing import Any
 
+from hawser.resources import Resource
+from hawser.views import PartialObject
 from mooring.kinds.release import Release
 from mooring.model import names
 
 Body = dict[str, Any]
 
-_API = "admissionregistration.k8s.io/v1"
+_GROUP, _KIND = "admissionregistration.k8s.io", "ValidatingAdmissionPolicy"
+POLICIES = Resource(_GROUP, "v1", "validatingadmissionpolicies", _KIND, False, PartialObject)
+BINDINGS = Resource(_GROUP, "v1", "validatingadmissionpolicybindings", f"{_KIND}Binding", False, PartialObject)
+
 _WRITES = ["CREATE", "UPDATE"]
 _POD_PARTS = ["pods", "pods/status", "pods/resize", "pods/ephemeralcontainers", "pods/binding"]
 _WORKER_MARKS = (
@@ -68,8 +73,8 @@ def marks_policy(release: Release) -> list[Body]:
     binding = {"policyName": policy_name(release), "validationActions": ["Deny"]}
     spec = policy_spec(release.account)
     return [
-        {"apiVersion": _API, "kind": "ValidatingAdmissionPolicy", "metadata": meta, "spec": spec},
-        {"apiVersion": _API, "kind": "ValidatingAdmissionPolicyBinding", "metadata": meta, "spec": binding},
+        {"apiVersion": POLICIES.api_version, "kind": POLICIES.kind, "metadata": meta, "spec": spec},
+        {"apiVersion": BINDINGS.api_version, "kind": BINDINGS.kind, "metadata": meta, "spec": binding},
     ]
 
 

@@ -33,17 +33,13 @@ from hawser.resources import (
 from hawser.views.base import Meta
 from mooring.kinds import load_crds
 from mooring.kinds.manifests import manifests
-from mooring.kinds.marks_policy import policy_name
+from mooring.kinds.marks_policy import BINDINGS, POLICIES, policy_name
 from mooring.kinds.release import Release
 from mooring.kinds.resources import KINDS, is_worker_pool
 from mooring.model import names
 from mooring.model.errors import Refused, Unavailable
 from mooring.planning.removal import MarkedPod, plan_unprotect, plan_unstamp
 
-_ADMISSION = "admissionregistration.k8s.io"
-_POLICY = "ValidatingAdmissionPolicy"
-POLICIES = Resource(_ADMISSION, "v1", "validatingadmissionpolicies", _POLICY, False, views.PartialObject)
-BINDINGS = Resource(_ADMISSION, "v1", "validatingadmissionpolicybindings", f"{_POLICY}Binding", False, POLICIES.view)
 _OWN = (
     *(POLICIES, BINDINGS, SERVICEACCOUNTS, CLUSTERROLES, CLUSTERROLEBINDINGS, PRIORITYCLASSES),
     *(DEPLOYMENTS, BUDGETS, SERVICES),

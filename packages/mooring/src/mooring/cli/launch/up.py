@@ -22,7 +22,9 @@ from drydock import (
 from hawser.client import KubeClient
 from hawser.clock import Clock, Entropy, SystemClock
 from hawser.connection import Target, connect
+from hawser.impersonation import Impersonation
 from hawser.kubeconfig import load_kubeconfig
+from hawser.transport import Transport
 from mooring.api.access.control import AccessOptions
 from mooring.api.access.operator_token import load_token
 from mooring.api.hosting import bind
@@ -46,16 +48,24 @@ from mooring.demo.fleet import start_busy_pools, start_demo
 from mooring.demo.traffic import Traffic, running_traffic
 from mooring.engine.own_api import HttpOwnApi
 from mooring.incidents.split_nodes import demo_nodes
-from mooring.kinds.installation import install_caller_roles, install_crds, install_headroom_class
+from mooring.kinds.installation import (
+    install_caller_roles,
+    install_crds,
+    install_headroom_class,
+    install_marks_policy,
+)
+from mooring.kinds.release import Release
 from mooring.ledger.embedded import EmbeddedServer
 from mooring.ledger.port import Ledger
 from mooring.ledger.postgres.ledger import PostgresLedger
 from mooring.model.errors import InvalidInput
+from mooring.model.identity import OPERATORS_GROUP
 from mooring.planning.destinations import THIS_MACHINE
 from mooring.settings import load_settings
 
 HOST = "127.0.0.1"
 CLUSTERS = ("sandbox", "kubernetes", "nodes")
+RELEASE = Release("mooring")
 CONTEXT = "mooring"  # the name of the cluster in the kubeconfig that is written
 
 
@@ -76,9 +86,11 @@ class UpOptions:
 
 @dataclass(frozen=True, slots=True)
 class _Reached:
-    """A cluster, and the address at which its workers reach this machine; empty where they cannot."""
+    """A cluster, as its administrator or as the user of the context that was given; and the address at which its
+    workers reach this machine, empty where they cannot.
+    """
 
-    client: KubeClient
+    transport: Transport
     host: str = HOST
 
 
@@ -104,17 +116,20 @@ async def _up(options: UpOptions) -> None:
         url = f"http://{HOST}:{listener.getsockname()[1]}"
         ledger = await _open_ledger(stack, options, state, clock, entropy)
         reached = await _open_cluster(stack, options, existing, state, clock, entropy)
-        client, listeners = reached.client, [listener]
+        client, listeners = KubeClient(reached.transport), [listener]
         if reached.host not in ("", HOST):
             listeners.append(stack.enter_context(contextlib.closing(bind(reached.host, listener.getsockname()[1]))))
         await install_crds(client, clock)
         if existing is None:
             await install_caller_roles(client)
             await install_headroom_class(client)
+            await install_marks_policy(client, RELEASE)
         if options.demo:
             await start_demo(client, state / "demo")
         if options.traffic:
             await start_busy_pools(client)
+        if existing is None:  # from here on with a name that nobody else has, to which the policy leaves the marks
+            client = KubeClient(Impersonation(reached.transport, RELEASE.account, OPERATORS_GROUP))
         minter = WebhookMinter(MintKeys(client, clock), THIS_MACHINE)
         stack.push_async_callback(minter.close)
         documents = HttpDocuments(THIS_MACHINE)
@@ -166,13 +181,13 @@ async def _open_cluster(
         kubeconfig.unlink(missing_ok=True)  # it is of an embedded cluster that used this state folder before
         connection = await connect(existing, clock)
         stack.push_async_callback(connection.close)
-        return _Reached(KubeClient(connection), host="")
+        return _Reached(connection, host="")
     if options.cluster == "nodes":
         _print_progress(f"starting the Kubernetes control plane and {options.nodes} nodes")
         real_options = RealOptions(options.nodes, PlaneOptions(port=options.kube_port, context=CONTEXT))
         real = await stack.enter_async_context(real_cluster(state / "nodes", clock, entropy, real_options))
         _hand_out(kubeconfig, real.kubeconfig)
-        return _Reached(KubeClient(real.transport), real.host)
+        return _Reached(real.transport, real.host)
     nodes = demo_nodes() if options.demo else plain_nodes(3)
     if options.cluster == "kubernetes":
         _print_progress("starting the Kubernetes control plane")
@@ -188,7 +203,7 @@ async def _open_cluster(
     cluster = await stack.enter_async_context(local)
     if cluster.kubeconfig is not None:
         _hand_out(kubeconfig, cluster.kubeconfig)
-    return _Reached(KubeClient(cluster.transport))
+    return _Reached(cluster.transport)
 
 
 def _hand_out(kubeconfig: Path, written: Path) -> None:

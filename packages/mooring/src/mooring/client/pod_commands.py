@@ -69,19 +69,24 @@ class PodCommands:
         return kubectl
 
     async def _run(self, words: Sequence[str], text: str, check: Callable[[], None]) -> CommandResult:
-        with _start(words) as process:
-            try:
-                talk = self._runtime.in_thread(lambda: process.communicate(text.encode()), "mooring-exec")
-                output, errors = await _end_of(talk, check)
-            except BaseException:
-                process.kill()
-                raise
+        process = _start(words)
+        try:
+            talk = self._runtime.in_thread(lambda: _talk(process, text.encode()), "mooring-exec")
+            output, errors = await _end_of(talk, check)
+        except BaseException:
+            process.kill()
+            raise
         return CommandResult(process.returncode, output.decode(errors="replace"), errors.decode(errors="replace"))
 
 
 def _start(words: Sequence[str]) -> "subprocess.Popen[bytes]":
     pipe = subprocess.PIPE
     return subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe)
+
+
+def _talk(process: "subprocess.Popen[bytes]", text: bytes) -> tuple[bytes, bytes]:
+    with process:  # closed by the thread that reads: the caller may be gone
+        return process.communicate(text)
 
 
 async def _end_of(work: BackgroundWork[T], check: Callable[[], None]) -> T:

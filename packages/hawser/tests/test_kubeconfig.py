@@ -295,11 +295,13 @@ def test_what_is_no_kubeconfig_at_all_is_one_clear_error(tmp_path: Path, content
     [
         "current-context: 2024-13-45\n",
         "[" * 20_000,
+        "[" * 200_000,
+        "{a: " * 200_000,
         "a: " * 5_000,
         "? " * 20_000,
         "x: \ud800".encode("utf-8", "surrogatepass"),
     ],
-    ids=["no date", "deep", "nested", "keys", "surrogate"],
+    ids=["no date", "deep", "deeper than the stack", "deep maps", "nested", "keys", "surrogate"],
 )
 def test_what_yaml_itself_trips_over_is_one_clear_error(tmp_path: Path, content: str | bytes) -> None:
     path = tmp_path / "config"

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import yaml
@@ -14,6 +15,7 @@ from hawser.kubeconfig_entry import Entry, read_file
 from hawser.kubeconfig_user import credential_source
 from hawser.tls import Trust, client_context
 
+_DEEPEST = 100  # levels; what extensions of other tools add is not known
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -96,7 +98,7 @@ def _read(path: Path) -> Entry:
     path = path.absolute()
     whole = Entry(path, "", {})
     try:
-        content = yaml.load(read_file(path).decode("utf-8"), _LOADER)
+        content = _parse(read_file(path).decode("utf-8"))
     except OSError as error:
         raise Misconfigured(
             f"kubeconfig {path} cannot be read: {error.strerror}",
@@ -117,6 +119,16 @@ def _read(path: Path) -> Entry:
             detail={"file": str(path)},
         )
     return Entry(path, "", content)
+
+
+def _parse(text: str) -> Any:
+    """The content. Its depth is counted first: in the C loader, a deep nesting exhausts the stack of the process."""
+    depth = 0
+    for event in yaml.parse(text, _LOADER):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:
+            raise ValueError(f"it nests deeper than {_DEEPEST} levels")
+    return yaml.load(text, _LOADER)
 
 
 def _entries(document: Entry, plural: str, singular: str) -> dict[str, Entry]:

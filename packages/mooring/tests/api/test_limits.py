@@ -116,6 +116,32 @@ async def test_pages_and_large_requests_of_a_caller_are_few_at_a_time(heavy: dic
     limits.enter(scope(**heavy), "one")
 
 
+async def test_probes_are_answered_whatever_else_comes_from_their_address() -> None:
+    """Clients behind a proxy, or whose address the node translates, come from the address of the kubelet."""
+    options = LimitOptions(requests_per_second=1, request_burst=2 * MOST_HEAVY)
+    limits = Limits(options, LoopClock(NOW))
+    for _ in range(MOST_HEAVY):
+        limits.enter(scope("/openapi.json"), "node")
+    for path in ("/healthz", "/readyz", "/login", "/static/style.css"):
+        limits.enter(scope(path), "node")
+    for _ in range(2 * MOST_HEAVY):
+        with contextlib.suppress(TooMany):
+            limits.admit("node")
+    for path in ("/healthz", "/readyz"):
+        limits.enter(scope(path), "node")
+
+
+async def test_a_limit_that_no_setting_raises_does_not_name_the_settings() -> None:
+    limits = Limits(LimitOptions(open_requests=0), LoopClock(NOW))
+    for _ in range(MOST_HEAVY):
+        limits.enter(scope("/"), "one")
+    with pytest.raises(TooMany) as pages:
+        limits.enter(scope("/"), "one")
+    with pytest.raises(TooMany) as requests:
+        limits.enter(scope(), "one")
+    assert ("settings" in pages.value.fix, "settings" in requests.value.fix) == (False, True)
+
+
 async def test_polls_of_workers_do_not_count_as_unanswered() -> None:
     limits = Limits(LimitOptions(open_requests=1), LoopClock(NOW))
     for _ in range(5):
@@ -193,3 +219,11 @@ def test_requests_beyond_the_rate_are_answered_with_429_also_without_a_valid_tok
         count = sum(refused(answer, "too_many_requests") for answer in answers)
         assert count
         assert REGISTRY.get_sample_value("mooring_requests_refused_total", {"limit": "rate"}) == before + count
+
+
+@pytest.mark.realtime
+def test_probes_are_answered_while_their_address_sends_too_much(narrow: Dock) -> None:
+    with http(narrow, "wrong") as client:
+        answers = [client.get("/v1/pools").status_code for _ in range(80)]
+        assert 429 in answers
+        assert client.get("/healthz").status_code == 200

@@ -16,18 +16,19 @@ from mooring.model.errors import Refused
 MOST_HEAVY = 20  # pages and large requests of one caller at a time: each may take the event loop for 0.1 s
 LARGE_BYTES = 64 * 1024
 MOST_CALLERS = 10_000  # whose rate is remembered; one that is forgotten starts with a full burst
+_RAISE = "ask again later, or raise the limit (docs/reference/settings.md)"
 _VISIT = "mooring_visit"
 _RETRY_SECONDS = 1.0  # until an unanswered request or a stream may have ended
+_PROBES = ("/healthz", "/readyz")  # a kubelet may share its address with clients, and restarts what refuses it
+_LIGHT = ("/v1/", "/static/", "/login")  # the last two are for callers that share the address of a proxy
 _POLLS = "/v1/dispatch"  # a worker holds one open all the time, and proves itself there
 
 
 class TooMany(Refused):
     """The caller has reached a limit."""
 
-    def __init__(self, limit: str, code: str, message: str, retry_after_seconds: float) -> None:
-        super().__init__(
-            message, fix="ask again later, or raise the limit (docs/reference/settings.md)", detail={"limit": limit}
-        )
+    def __init__(self, limit: str, code: str, message: str, retry_after_seconds: float, fix: str = _RAISE) -> None:
+        super().__init__(message, fix=fix, detail={"limit": limit})
         self.code = code  # type: ignore[misc]  # one class, a code for each limit
         self.retry_after_seconds = retry_after_seconds
         REQUESTS_REFUSED.labels(limit).inc()
@@ -102,16 +103,18 @@ class Limits:
 
     def enter(self, scope: Scope, caller: str) -> None:
         """Count a request until `leave`."""
-        self.admit(caller)
         path = scope["path"]
+        if path in _PROBES:
+            return
+        self.admit(caller)
         if path.startswith(_POLLS):
             return
         if path == "/v1/events" or path.endswith("/stream"):
             visit = self._begin_stream(caller)
-        elif not path.startswith("/v1/") or _is_large(scope):
-            visit = self._begin(caller, self._heavy, MOST_HEAVY, "pages and large requests")
+        elif not path.startswith(_LIGHT) or _is_large(scope):
+            visit = self._begin(caller, self._heavy, MOST_HEAVY, "pages and large requests", "ask again later")
         else:
-            visit = self._begin(caller, self._open, self._options.open_requests, "requests")
+            visit = self._begin(caller, self._open, self._options.open_requests, "requests", _RAISE)
         scope["state"][_VISIT] = visit
 
     def leave(self, scope: Scope) -> None:
@@ -124,10 +127,10 @@ class Limits:
             del visit.counts[visit.caller]
         self._all_streams -= visit.stream
 
-    def _begin(self, caller: str, counts: Counter[str], most: int, what: str) -> _Visit:
+    def _begin(self, caller: str, counts: Counter[str], most: int, what: str, fix: str) -> _Visit:
         if counts[caller] >= most:
             message = f"{counts[caller]} {what} are unanswered"
-            raise TooMany("open", "too_many_open_requests", message, _RETRY_SECONDS)
+            raise TooMany("open", "too_many_open_requests", message, _RETRY_SECONDS, fix)
         counts[caller] += 1
         return _Visit(caller, counts)
 

@@ -106,8 +106,8 @@ class ClaimEnforcement:
         if not due:
             return
         snapshot, live = await self._snapshots.take()
-        for worker, heir in find_misnamed(snapshot.workers, snapshot.claims):
-            await self._remedies.pass_on(worker, heir)
+        for worker, successor in find_misnamed(snapshot.workers, snapshot.claims):
+            await self._remedies.pass_on(worker, successor)
         checks = []
         for check in due:
             check.due_at = started + check.invariant.period_seconds

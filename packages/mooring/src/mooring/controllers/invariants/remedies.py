@@ -25,7 +25,7 @@ class Stamps(Protocol):
         """Remove the stamp of that epoch; False when the pod is gone or carries another one by now."""
         ...
 
-    async def pass_on(self, namespace: str, name: str, uid: str, epoch: int, heir: Claim) -> bool:
+    async def pass_on(self, namespace: str, name: str, uid: str, epoch: int, successor: Claim) -> bool:
         """Have the stamp of that epoch name another session on the same worker."""
         ...
 
@@ -69,11 +69,11 @@ class Remedies:
             case _:
                 return await self._delete_account(act)
 
-    async def pass_on(self, worker: Worker, heir: Claim) -> None:
+    async def pass_on(self, worker: Worker, successor: Claim) -> None:
         """A stamp names a session that is over, and others go on: it names one of them. Nothing is taken away."""
         if worker.stamp is not None and not self._why_paused(STAMPED_HAS_CLAIM):
             try:
-                await self._stamps.pass_on(worker.namespace, worker.name, worker.uid, worker.stamp.epoch, heir)
+                await self._stamps.pass_on(worker.namespace, worker.name, worker.uid, worker.stamp.epoch, successor)
             except KubeError as error:
                 log.warning("a stamp still names a session that is over", worker=worker.name, error=error.message)
 

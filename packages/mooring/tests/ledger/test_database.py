@@ -62,6 +62,24 @@ async def test_searches_of_readers_leave_connections_to_claims(postgres: Postgre
         await database.close()
 
 
+@pytest.mark.realtime
+async def test_a_search_waits_for_its_turn_no_longer_than_for_a_connection(
+    postgres: PostgresForTests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the last of many readers would wait for hours for a server that hangs."""
+    monkeypatch.setattr(database_module, "_PATIENCE_SECONDS", 0.3)
+    database = await database_at(postgres.url, pool_size=5, statement_timeout_seconds=0.5)
+    try:
+        started = asyncio.get_running_loop().time()
+        searches = (database.search("SELECT pg_sleep(30)") for _ in range(8))
+        ends = await asyncio.gather(*searches, return_exceptions=True)
+        assert all(isinstance(end, Unavailable) for end in ends)
+        assert asyncio.get_running_loop().time() - started < 2
+        assert await database.search("SELECT 1 AS one")
+    finally:
+        await database.close()
+
+
 def test_a_database_is_described_without_its_secrets() -> None:
     assert (
         describe("postgresql://u:p@db.example:5433/ledger?sslmode=require") == "the database ledger at db.example:5433"

@@ -1,7 +1,7 @@
 """A limit of tasks that groups share, so that one group cannot take all of them.
 
 Each group may have as many tasks as are left free: a single group gets half of the limit, two get a third each, and a
-new group always finds room. So a pool group workers answer slowly, or on purpose not at all, delays only itself.
+new group always finds room. So a pool whose workers answer slowly, or on purpose not at all, delays only itself.
 """
 
 import asyncio

@@ -92,12 +92,17 @@ class Database:
         return await self.transact(lambda connection: connection.fetchrow(query, *arguments), single=True)
 
     async def search(self, query: str, *arguments: object) -> list[Row]:
-        """The same for readers: they take turns, so that their searches never have all connections.
+        """The rows of `scan`, for readers: they take turns, so that their searches never have all connections.
 
         Measured with 500,000 claims and 20 readers who ask for an owner: a claim took 6.4 s instead of 0.14 s.
         """
-        async with self._searches:
+        with translated(self.where):
+            async with asyncio.timeout(self._patience_seconds):
+                await self._searches.acquire()
+        try:
             return await self.scan(query, *arguments)
+        finally:
+            self._searches.release()
 
     async def scan(self, query: str, *arguments: object) -> list[Row]:
         """The rows of a query that may read the whole table: its best plan depends on the filters that are given."""

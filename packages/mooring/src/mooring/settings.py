@@ -27,7 +27,9 @@ class Settings:
     ] = False
     state: Annotated[Path, "Folder for tokens, the embedded cluster and the embedded database."] = Path(".state")
     database: Annotated[str, "PostgreSQL URL; serve needs one, up starts a server of its own without."] = ""
-    database_connections: Annotated[int, "Most connections to PostgreSQL."] = 10
+    database_connections: Annotated[
+        int, "Most connections to PostgreSQL, besides one for notifications and one for heartbeats."
+    ] = 10
     kubeconfig: Annotated[str, "Kubeconfig file; empty means $KUBECONFIG, ~/.kube/config or the pod's own account."] = (
         ""
     )

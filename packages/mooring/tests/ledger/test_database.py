@@ -47,6 +47,23 @@ async def test_a_wrong_password_or_name_is_a_setting_to_correct(postgres: Postgr
         await open_at("mysql://localhost/x")
 
 
+async def test_heartbeats_do_not_wait_behind_claims(postgres: PostgresForTests) -> None:
+    """Otherwise a replica that is busy with claims counts as dead, and another one takes over."""
+    ledger = await open_at(postgres.url, pool_size=2)
+    try:
+        replica = await ledger.replicas.register("busy", address="", version="", now=NOW)
+        database = ledger._database
+        waiting = [asyncio.create_task(database.fetch("SELECT pg_sleep(2)")) for _ in range(6)]
+        await asyncio.sleep(0.1)
+        async with asyncio.timeout(1):
+            assert await ledger.replicas.heartbeat("busy", replica.epoch, now=after(1))
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+    finally:
+        await ledger.close()
+
+
 async def test_searches_of_readers_leave_connections_to_claims(postgres: PostgresForTests) -> None:
     database = await database_at(postgres.url, pool_size=5)
     try:

@@ -1,5 +1,6 @@
 """The ledger in PostgreSQL."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Self
 
@@ -69,15 +70,16 @@ class PostgresMeta:
 class PostgresLedger:
     """Implements `Ledger`. Created by `open`, which also applies migrations."""
 
-    def __init__(self, database: Database, clock: Clock, entropy: Entropy) -> None:
+    def __init__(self, database: Database, heartbeats: Database, clock: Clock, entropy: Entropy) -> None:
         self._database = database
+        self._heartbeats = heartbeats
         self._keeper = IncarnationKeeper(clock, entropy)
         self._notifications = Notifications(database, clock, entropy)
         self.claims = PostgresClaims(database, self._keeper)
         self.audit = PostgresAudit(database)
         self.revocations = PostgresRevocations(database)
         self.invariants = PostgresInvariants(database)
-        self.replicas = PostgresReplicas(database)
+        self.replicas = PostgresReplicas(heartbeats)
         self.liveness = PostgresLiveness(database)
         self.sessions = PostgresSessions(database)
         self.history = PostgresHistory(database)
@@ -92,8 +94,11 @@ class PostgresLedger:
         Raises Unavailable or Misconfigured with one line of text.
         """
         require_files(url)
-        database = Database(url, options or DatabaseOptions(), clock, entropy)
-        ledger = cls(database, clock, entropy)
+        options = options or DatabaseOptions()
+        database = Database(url, options, clock, entropy)
+        # A replica that is busy with claims is alive: its heartbeats do not wait for a connection behind them.
+        heartbeats = Database(url, replace(options, pool_size=1), clock, entropy)
+        ledger = cls(database, heartbeats, clock, entropy)
         try:
             await ledger._prepare(clock)
         except BaseException:
@@ -119,6 +124,7 @@ class PostgresLedger:
         try:
             await self._notifications.stop()
         finally:
+            await self._heartbeats.close()
             await self._database.close()
 
     async def _prepare(self, clock: Clock) -> None:
@@ -130,7 +136,8 @@ class PostgresLedger:
                 await self._keeper.create(connection)
         finally:
             await connection.close()
-        self._database.verify = self._keeper.verify
-        await self._database.open()
+        for database in (self._database, self._heartbeats):
+            database.verify = self._keeper.verify
+            await database.open()
         await self.meta.ping()
         await self._notifications.start()

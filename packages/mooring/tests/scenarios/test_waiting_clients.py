@@ -6,8 +6,10 @@ import itertools
 
 import pytest
 
+from drydock.faults import Delay, Rule
 from mooring.controllers.claims.desk import Abandoned, ClaimRevoked
 from mooring.controllers.claims.waiting_clients import Caller, ClientGone, Stopping
+from mooring.engine.concurrency_limit import LEAST
 from mooring.ledger.faults import Fault, LedgerCall
 from mooring.ledger.records import ClaimFilter
 from mooring.model import names
@@ -61,6 +63,24 @@ async def test_a_waiting_claim_whose_client_is_gone_is_abandoned_after_twenty_se
     await world.clock.sleep(120)
     assert (await claim_of(world, "stays")).state is ClaimState.QUEUED and not stays.task.done()
     await stays.disconnect()
+
+
+@pytest.mark.parametrize("detached", [False, True])
+async def test_nothing_is_written_for_a_client_that_is_gone_before_its_turn(world, detached):
+    """On a replica that is too slow for its clients, work for those that gave up would make it slower still."""
+    slow = Rule(Delay(5), methods=frozenset({"PATCH"}), resource="pods")
+    replica = world.start(rules=(slow,))
+    await world.pool(warm=20, max=20, reuse="Always")
+    await world.until_idle(20)
+    first = [Client(replica, "first") for _ in range(LEAST)]
+    await world.clock.sleep(1)
+    late = Client(replica, "late", detached=detached)
+    await world.clock.sleep(1)
+    late.caller.disconnect()
+    await asyncio.gather(*(client.task for client in first))
+    with pytest.raises(ClientGone):
+        await late.task
+    assert len((await world.ledger.claims.list(ClaimFilter(owner="late"))).items) == detached
 
 
 async def test_a_detached_claim_waits_without_its_client_and_gets_its_worker(world):

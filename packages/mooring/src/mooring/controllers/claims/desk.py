@@ -125,7 +125,7 @@ class ClaimDesk:
         """A free worker, unless others wait already; None when the claim has to wait."""
         while (place := self._ready.take(pool.key, new.owner)) is not None:
             try:
-                admission = await self._handover.claim(pool, new, place)
+                admission = await self._handover.claim(pool, new, place, caller)
             except NoWorker as none:
                 await self._do_without(pool, none, caller.wait_seconds)
                 return await self._follow(pool, none.claim, caller)

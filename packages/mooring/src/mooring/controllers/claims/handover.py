@@ -16,6 +16,7 @@ from mooring.controllers.claims.ready_index import Place, ReadyIndex
 from mooring.controllers.claims.release import ClaimRelease
 from mooring.controllers.claims.revocations import MintRevocations
 from mooring.controllers.claims.stamps import Stamped, Stamps
+from mooring.controllers.claims.waiting_clients import Caller, ClientGone
 from mooring.engine.concurrency_limit import ConcurrencyLimit
 from mooring.engine.context import Context
 from mooring.model.audit import AuditOutcome
@@ -67,15 +68,19 @@ class Handover:
         one_owner = pool.spec.sharing == "PerOwner"
         return WorkerSlot(place.worker.name, place.worker.uid, place.slot, place.worker.address, until, one_owner)
 
-    async def claim(self, pool: Pool, new: NewClaim, place: Place) -> Admission:
+    async def claim(self, pool: Pool, new: NewClaim, place: Place, caller: Caller) -> Admission:
         """Insert the row and complete it; the claim that was created runs, unless another replica resumed it.
 
         The number of claims under way is limited, so that the first of a burst are answered while the last wait. A
-        mint may take seconds: its claims do not count.
+        mint may take seconds: its claims do not count. Nothing is written for a client that is gone by its turn: on a
+        replica that is too slow for its clients, work for those that gave up would make it slower still.
         """
         began_at = await self._begin(pool, place)
         admission = None
         try:
+            if caller.gone and not new.detached:
+                self._ready.free(pool.key, place.worker.uid, place.slot)
+                raise ClientGone(f"the client of a claim on {pool.key} is gone")
             admission = await self._insert(pool, new, place)
             if admission.verdict is AdmissionVerdict.CREATED and admission.claim is not None:
                 with suppress(StaleEpoch):

@@ -14,7 +14,7 @@ from mooring.api.metrics import REQUESTS_REFUSED
 from mooring.model.errors import Refused
 
 MOST_HEAVY = 20  # pages and large requests of one caller at a time: each may take the event loop for 0.1 s
-LARGE_BYTES = 64 * 1024
+LARGE_BYTES = 128 * 1024  # a claim with the largest payload is smaller
 MOST_CALLERS = 10_000  # whose rate is remembered; one that is forgotten starts with a full burst
 _RAISE = "ask again later, or raise the limit (docs/reference/settings.md)"
 _VISIT = "mooring_visit"

@@ -17,6 +17,7 @@ from packages.testing.judge import History
 
 _LOST_SECONDS = 1.0  # of commits that a standby did not get
 _NODES_LEFT = 2
+_ROUNDING_SECONDS = 0.01  # a sum of fractions may end a moment before the trouble does, and the new life would die too
 
 
 class Hands:
@@ -37,7 +38,7 @@ class Hands:
     async def make(self, one: Trouble) -> None:
         """From begin to end; what hits links alone needs no hand."""
         if one.kind in DEATHS:
-            await self._rise(one.who, one.seconds)
+            await self._rise(one.who, one.seconds + _ROUNDING_SECONDS)
             return
         match one.kind:
             case "kill":

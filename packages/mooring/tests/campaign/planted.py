@@ -70,7 +70,10 @@ LOST = tuple(Trouble("ledger-answers-lost", 20, 100, who) for who in "abc")
 SKEWED = (Trouble("clock-jump", 15, 0, "a", 3600), Trouble("clock-jump", 15, 0, "b", -3600))
 NONE: tuple[Trouble, ...] = ()
 BLIND = (*(Trouble("watch-lags", 15, 130, who) for who in "abc"), Trouble("pool-resized", 16, size=0.0))
-
+HANDED_ON = (
+    *(Trouble("watch-lags", 15, 130, who) for who in "abc"),
+    *(Trouble("kill", 40 + 20 * n, 8, who) for n, who in enumerate("abca")),  # the next leader sees no Job yet
+)
 CALM = (Trouble("history-compacted", 140),)
 
 PLANTED: dict[str, tuple[Plant, tuple[Trouble, ...]]] = {
@@ -110,7 +113,7 @@ PLANTED: dict[str, tuple[Plant, tuple[Trouble, ...]]] = {
     ),
     "a replica writes at every look": (lambda: patch.object(Fitness, "ask", _write_at_every_look), NONE),
     "deletes leave no audit row": (lambda: patch.object(Auditor, "carry_out", _act_without_a_row), NONE),
-    "Jobs have any name": (lambda: patch.object(Creator, "create", _create_under_any_name), NONE),
+    "Jobs have any name": (lambda: patch.object(Creator, "create", _create_under_any_name), HANDED_ON),
     "a holder that beats expires": (
         lambda: _all(
             patch.object(ClaimsSnapshots, "_silent_seconds", _everybody_is_silent),

@@ -67,6 +67,20 @@ async def test_a_budget_makes_a_drain_wait_and_the_deadline_ends_the_wait(world:
     assert await world.find(NODES, "a") is not None
 
 
+async def test_a_drain_taints_again_a_node_that_a_restored_cluster_shows_without_its_taint(world: Cluster) -> None:
+    await world.add_nodes("a", "b")
+    await world.create(DEPLOYMENTS, deployment("web", 4))
+    selector = {"matchLabels": {"app": "web"}}
+    await world.create(BUDGETS, {"metadata": {"name": "b"}, "spec": {"selector": selector, "maxUnavailable": 1}})
+    await world.sleep(5)
+    task = asyncio.create_task(drift(world).drain("a", QUICK))
+    await world.sleep(0.5)
+    await world.client.merge_patch(NODES, "a", {"spec": {"taints": None}})
+    await world.sleep(1.5)
+    assert [taint["key"] for taint in (await world.node("a"))["spec"].get("taints") or ()] == ["karpenter.sh/disrupted"]
+    await task
+
+
 async def test_a_drain_goes_on_when_the_budget_allows_it(world: Cluster) -> None:
     await world.add_nodes("a", "b")
     await world.create(DEPLOYMENTS, deployment("web", 4))

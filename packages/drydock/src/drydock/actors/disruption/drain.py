@@ -3,6 +3,7 @@
 A budget's refusal is asked again, never bypassed; only at the deadline is what is left deleted by force.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import inf
 
@@ -105,6 +106,8 @@ class Drain:
             left = deadline - self._clock.monotonic()
             for pod in pods:
                 await (self._evict(pod) if left > 0 else self._force(pod))
+            with suppress(ObjectNotFound):  # the Node may be gone before its pods
+                await taint_node(self._client, self.report.node, DISRUPTED)  # a restored cluster shows it without
             await self._clock.sleep(min(self._policy.retry_seconds, left) if left > 0 else self._policy.retry_seconds)
         self.report.seconds = self._clock.monotonic() - begin
         return self.report

@@ -67,7 +67,7 @@ class DemoHub:
 def find_proxy() -> str:
     """The path of JupyterHub's proxy: on the PATH, or where tools/hub-proxy installs it."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    installed = sorted((cache / "drydock" / PROXY).glob(f"*/node_modules/.bin/{PROXY}"))
+    installed = sorted((cache / "drydock" / "hub-proxy").glob(f"*/node_modules/.bin/{PROXY}"))
     found = shutil.which(PROXY) or (str(installed[-1]) if installed else "")
     if not found:
         raise SystemExit(f"there is no {PROXY}; install it with 'npm install -g {PROXY}' or tools/hub-proxy")

@@ -47,7 +47,7 @@ def measure(batches: int) -> Cost:
             before = len(replica.transport.calls)
             many = tuple(Step(args=(f"query-{number}",)) for number in range(batches))
             order = SubmissionSpec(key="many", program="search", setup=Step(), batches=many, finalizer=Step())
-            await replica.mooring.submissions.commands.submit(NAMESPACE, order)
+            await replica.mooring.submissions.commands.submit(NAMESPACE, order, actor="benchmark")
             started = stage.clock.monotonic()
             while (await stage.client.get(SUBMISSIONS, name_for("many"), NAMESPACE)).status.phase != "Succeeded":
                 assert stage.clock.monotonic() - started < MOST_SECONDS, "the submission does not end"

@@ -77,7 +77,7 @@ async def _play() -> dict[str, dict[str, Any]]:
         world = Dataset(stage, storage, Drift(stage.client, stage.sandbox.fleet, stage.clock, stage.entropy), [])
         stage.start()
         await world.warmup(shards=SHARDS, propagationSeconds=0)
-        await world.until("Ready", within=60)
+        await world.until("Ready", within=180)
         world.lost()
         for name, (act, lost) in ACTS.items():
             world.phases.clear()
@@ -87,7 +87,7 @@ async def _play() -> dict[str, dict[str, Any]]:
                     await world.status()
                     await stage.clock.sleep(0.2)
                 await moving
-            await world.until("Ready", within=60)
+            await world.until("Ready", within=180)
             status = await world.status()
             told[name] = {"lost": world.lost(), "phases": list(world.phases), "status": status}
     return told

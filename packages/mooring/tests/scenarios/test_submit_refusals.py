@@ -108,7 +108,7 @@ async def test_a_bug_in_the_planning_of_one_submission_is_told_in_its_status(
         patched.setattr(admission, "judge_gates", stumble)
         await submit(replica, spec())
         told = await until_phase(world, "Pending", within=10)
-        assert "ZeroDivisionError" in told.status.message and "tried again" in told.status.message
+        assert "ZeroDivisionError" in told.status.message and "is retried" in told.status.message
     await until_phase(world, "Succeeded")
 
 

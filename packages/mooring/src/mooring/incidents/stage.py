@@ -218,9 +218,13 @@ class Stage:
         started = self.clock.monotonic()
         while not await holds():
             if self.clock.monotonic() - started > within:
-                raise NotInTime(f"not within {within} s: {what}; status {await self.status()}")
+                raise NotInTime(f"not within {within} s: {what}; pools {await self._pool_statuses()}")
             await self.clock.sleep(_LOOK_SECONDS)
         return self.clock.monotonic() - started
+
+    async def _pool_statuses(self) -> dict[str, Any]:
+        pools = (await self.client.list(WORKERPOOLS.raw(), NAMESPACE)).items
+        return {pool["metadata"]["name"]: pool.get("status") for pool in pools}
 
     async def until_idle(self, count: int, within: float = 120.0, name: str = "linux") -> float:
         """Wait until exactly this number of workers is idle."""

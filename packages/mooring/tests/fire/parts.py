@@ -20,7 +20,7 @@ from hawser.resources import NAMESPACES
 from mooring.kinds.installation import install_crds
 from mooring.kinds.resources import WORKERPOOLS
 from mooring.ledger.embedded import EmbeddedServer
-from packages.mooring.tests.fire.links import Link, socket_link, tcp_link
+from packages.mooring.tests.fire.links import Link, open_links
 from packages.mooring.tests.soak.stage import TOKEN, environment_of, free_port
 
 NAMESPACE, POOL = "fire", "pool"
@@ -133,13 +133,10 @@ async def real_parts(folder: Path, workers: int) -> AsyncIterator[Parts]:
             "template": _TEMPLATE,
         }
         await cluster.client.create(WORKERPOOLS, {"metadata": {"name": POOL}, "spec": spec}, NAMESPACE)
-        session = await stack.enter_async_context(
-            aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0, force_close=True))
-        )
+        session = await stack.enter_async_context(aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)))
         sockets = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fire-")))
         parts = Parts(plane, cluster, database, [], session, folder)
-        for name in NAMES:
-            parts.replicas.append(await _replica(stack, parts, name, sockets))
+        parts.replicas += await _replicas(stack, parts, sockets)
         stack.push_async_callback(_end, parts)
         for replica in parts.replicas:
             await replica.start()
@@ -147,19 +144,25 @@ async def real_parts(folder: Path, workers: int) -> AsyncIterator[Parts]:
         yield parts
 
 
-async def _replica(stack: contextlib.AsyncExitStack, parts: Parts, name: str, sockets: Path) -> Replica:
+async def _replicas(stack: contextlib.AsyncExitStack, parts: Parts, sockets: Path) -> list[Replica]:
     api_port = urlsplit(parts.plane.url).port
     assert api_port is not None
-    api_link, port = await stack.enter_async_context(tcp_link(api_port))
-    kubeconfig = parts.folder / f"{name}.kubeconfig"
-    kubeconfig.write_text(parts.plane.kubeconfig.read_text().replace(f":{api_port}", f":{port}"))
     address, _, socket_folder = parts.database.url.partition("?host=")
-    target = Path(unquote(socket_folder)) / _SOCKET
-    ledger_link = await stack.enter_async_context(socket_link(target, sockets / name / _SOCKET))
-    database = f"{address}?host={quote(str(sockets / name), safe='')}"
-    settings = environment_of(parts.cluster, database, parts.folder / name, free_port())
-    environment = {**settings, "MOORING_KUBECONFIG": str(kubeconfig), "MOORING_REPLICA": name}
-    return Replica(name, environment, parts.folder / f"{name}.log", (api_link, ledger_link))
+    database = str(Path(unquote(socket_folder)) / _SOCKET)
+    ports = {name: free_port() for name in NAMES}
+    ways = {f"api {name}": (str(ports[name]), str(api_port)) for name in NAMES}
+    ways |= {f"ledger {name}": (str(sockets / name / _SOCKET), database) for name in NAMES}
+    links = await stack.enter_async_context(open_links(ways))
+    replicas = []
+    for name in NAMES:
+        kubeconfig = parts.folder / f"{name}.kubeconfig"
+        kubeconfig.write_text(parts.plane.kubeconfig.read_text().replace(f":{api_port}", f":{ports[name]}"))
+        url = f"{address}?host={quote(str(sockets / name), safe='')}"
+        settings = environment_of(parts.cluster, url, parts.folder / name, free_port())
+        environment = {**settings, "MOORING_KUBECONFIG": str(kubeconfig), "MOORING_REPLICA": name}
+        own = (links[f"api {name}"], links[f"ledger {name}"])
+        replicas.append(Replica(name, environment, parts.folder / f"{name}.log", own))
+    return replicas
 
 
 async def _end(parts: Parts) -> None:

@@ -7,12 +7,14 @@ from typing import Any
 
 import aiohttp
 
+from hawser.backoff import Backoff
+from hawser.clock import Entropy
 from packages.mooring.tests.fire.parts import NAMESPACE, POOL, Parts, Replica
 from packages.testing.judge import History
 
 TTL_SECONDS, WAIT_SECONDS = 300, 20
 GIVEN_UP_AFTER_SECONDS = 120.0
-_AGAIN_SECONDS = 0.3
+_AGAIN_SECONDS, _LATEST_SECONDS = 0.3, 10.0  # clients back off, as the SDK does
 _ANSWER_SECONDS = WAIT_SECONDS + 10.0
 _OVER = frozenset({"released", "expired", "failed", "lost"})
 _ENDED = frozenset({"wait_timed_out", "no_idle_worker", "abandoned"})
@@ -26,6 +28,7 @@ class Sessions:
         self.history = history
         self._began = began
         self._chance = random.Random(16)
+        self._entropy = Entropy(16)
         self._running: set[asyncio.Task[None]] = set()
         self.begun = 0
         self.failed = 0
@@ -69,13 +72,14 @@ class Sessions:
     async def _give_back(self, claim: dict[str, Any]) -> None:
         about = {"claim": claim["id"], "pod": claim["worker"]["uid"]}
         self._note("gives-back", **about)
+        backoff = self._backoff()
         while True:
             status, _ = await self._ask("DELETE", f"/v1/claims/{claim['id']}?epoch={claim['epoch']}", None)
             if status == 200:
                 self._note("released", **about)
             if status in (200, 404, 409):
                 return
-            await asyncio.sleep(_AGAIN_SECONDS)
+            await asyncio.sleep(backoff.next_seconds())
 
     async def claim_all(self, replica: Replica, workers: int) -> int:
         """So many claims at once at one replica, all given back: how many got a worker."""
@@ -86,7 +90,7 @@ class Sessions:
 
     async def _claim(self, key: str, replica: Replica | None = None) -> dict[str, Any] | None:
         """The same key at any replica, or at this one, until there is an answer; None after two minutes."""
-        began, attempt = time.monotonic(), 0
+        began, attempt, backoff = time.monotonic(), 0, self._backoff()
         while time.monotonic() - began < GIVEN_UP_AFTER_SECONDS:
             wish = {"owner": "fire", "ttlSeconds": TTL_SECONDS, "wait": WAIT_SECONDS}
             asked_at, name = time.monotonic() - self._began, f"{key}-{attempt}"
@@ -104,8 +108,12 @@ class Sessions:
                 self._note("told", **about, code=answer["code"])
             if status == 409 or answer.get("code") in _ENDED or answer.get("state") in _OVER:
                 attempt += 1  # that wish has ended: a new one
-            await asyncio.sleep(_AGAIN_SECONDS)
+                backoff.reset()
+            await asyncio.sleep(backoff.next_seconds())
         return None
+
+    def _backoff(self) -> Backoff:
+        return Backoff(self._entropy, first_seconds=_AGAIN_SECONDS, last_seconds=_LATEST_SECONDS)
 
     async def _ask(
         self, method: str, path: str, body: dict[str, Any] | None, replica: Replica | None = None

@@ -142,6 +142,20 @@ async def test_a_limit_that_no_setting_raises_does_not_name_the_settings() -> No
     assert ("settings" in pages.value.fix, "settings" in requests.value.fix) == (False, True)
 
 
+async def test_claims_that_wait_keep_no_release_and_no_heartbeat_of_their_caller_out() -> None:
+    """They wait for it: with one limit for all, a gateway with enough waiting clients would wait for ever."""
+    limits = Limits(LimitOptions(open_requests=2), LoopClock(NOW))
+    claims = "/v1/pools/runners/linux/claims"
+    for _ in range(2):
+        limits.enter(scope(claims, method="POST"), "one")
+    with pytest.raises(TooMany, match="2 claims are unanswered"):
+        limits.enter(scope(claims, method="POST"), "one")
+    limits.enter(scope("/v1/claims/c1", method="DELETE"), "one")
+    limits.enter(scope("/v1/claims/c2/heartbeat", method="POST"), "one")
+    with pytest.raises(TooMany, match="2 requests are unanswered"):
+        limits.enter(scope(claims), "one")
+
+
 async def test_polls_of_workers_do_not_count_as_unanswered() -> None:
     limits = Limits(LimitOptions(open_requests=1), LoopClock(NOW))
     for _ in range(5):

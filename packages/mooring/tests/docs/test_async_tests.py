@@ -34,6 +34,7 @@ ALLOWED = {
     "mooring/tests/client/test_trust.py": _LOOP,
     "mooring/tests/controllers/pools/test_probe.py": _LOOP,
     "mooring/tests/fire/__main__.py": _PROGRAM,
+    "mooring/tests/fire/links.py": _PROGRAM,
     "mooring/tests/fire/soak.py": _PROGRAM,
     "mooring/tests/ledger/test_embedded.py": _FIXTURE,
     "mooring/tests/ledger/test_twin.py": _LIVES,

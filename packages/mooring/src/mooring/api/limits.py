@@ -3,6 +3,7 @@
 A caller is the user of a proven identity, else the address that the connection comes from.
 """
 
+import re
 from collections import Counter, OrderedDict
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
@@ -21,6 +22,7 @@ _VISIT = "mooring_visit"
 _RETRY_SECONDS = 1.0  # until an unanswered request or a stream may have ended
 _PROBES = ("/healthz", "/readyz")  # a kubelet may share its address with clients, and restarts what refuses it
 _LIGHT = ("/v1/", "/static/", "/login")  # the last two are for callers that share the address of a proxy
+_CLAIMS = re.compile(r"/v1/pools/[^/]+/[^/]+/claims")  # may wait, until another request of the caller ends a claim
 _POLLS = "/v1/dispatch"  # a worker holds one open all the time, and proves itself there
 
 
@@ -68,6 +70,7 @@ class Limits:
         self._clock = clock
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
         self._open: Counter[str] = Counter()
+        self._claims: Counter[str] = Counter()
         self._heavy: Counter[str] = Counter()
         self._streams: Counter[str] = Counter()
         self._all_streams = 0
@@ -113,6 +116,8 @@ class Limits:
             visit = self._begin_stream(caller)
         elif not path.startswith(_LIGHT) or _is_large(scope):
             visit = self._begin(caller, self._heavy, MOST_HEAVY, "pages and large requests", "ask again later")
+        elif scope["method"] == "POST" and _CLAIMS.fullmatch(path):
+            visit = self._begin(caller, self._claims, self._options.open_requests, "claims", _RAISE)
         else:
             visit = self._begin(caller, self._open, self._options.open_requests, "requests", _RAISE)
         scope["state"][_VISIT] = visit

@@ -159,7 +159,8 @@ async def _replicas(stack: contextlib.AsyncExitStack, parts: Parts, sockets: Pat
         kubeconfig.write_text(parts.plane.kubeconfig.read_text().replace(f":{api_port}", f":{ports[name]}"))
         url = f"{address}?host={quote(str(sockets / name), safe='')}"
         settings = environment_of(parts.cluster, url, parts.folder / name, free_port())
-        environment = {**settings, "MOORING_KUBECONFIG": str(kubeconfig), "MOORING_REPLICA": name}
+        own_settings = {"MOORING_KUBECONFIG": str(kubeconfig), "MOORING_REPLICA": name}
+        environment = {**settings, **own_settings, "MOORING_OPEN_REQUESTS": "5000"}  # one caller acts for all clients
         own = (links[f"api {name}"], links[f"ledger {name}"])
         replicas.append(Replica(name, environment, parts.folder / f"{name}.log", own))
     return replicas

@@ -51,7 +51,9 @@ class Settings:
     ] = False
     requests_per_second: Annotated[int, "Requests a second that one caller may send on average."] = 1000
     request_burst: Annotated[int, "Requests that one caller may send at once, before the average counts."] = 2000
-    open_requests: Annotated[int, "Claims of one caller that may be unanswered at a time, and as many other requests."] = 500
+    open_requests: Annotated[
+        int, "Claims of one caller that may be unanswered at a time, and as many other requests."
+    ] = 500
     event_streams_each: Annotated[int, "Event streams that one caller may have open."] = 50
     event_streams: Annotated[int, "Event streams that may be open on a replica in all."] = 1000
     connections_each: Annotated[int, "Connections that one address may have open."] = 2000

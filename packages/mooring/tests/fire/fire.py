@@ -108,7 +108,8 @@ class Fire:
     async def _kill_database(self) -> None:
         pid = self._parts.database.pid
         if pid is not None:
-            os.kill(pid, signal.SIGQUIT)  # its own keeper starts it again
+            with contextlib.suppress(ProcessLookupError):  # the one that an earlier fault has ended
+                os.kill(pid, signal.SIGQUIT)  # its own keeper starts it again
 
     async def _cut_a_node(self) -> None:
         fleet = self._parts.cluster.fleet

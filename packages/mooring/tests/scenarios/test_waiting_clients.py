@@ -77,9 +77,8 @@ async def test_nothing_is_written_for_a_client_that_is_gone_before_its_turn(worl
     late = Client(replica, "late", detached=detached)
     await world.clock.sleep(1)
     late.caller.disconnect()
-    await asyncio.gather(*(client.task for client in first))
     with pytest.raises(ClientGone):
-        await late.task
+        await asyncio.gather(late.task, *(client.task for client in first))
     assert len((await world.ledger.claims.list(ClaimFilter(owner="late"))).items) == detached
 
 

@@ -119,7 +119,9 @@ class ClaimDesk:
             queue_limit=limits.max_queued,
             by_owner=pool.spec.fairness is not None,
         )
-        return await self._follow(pool, await self._refusals.require(admission, pool, request.owner), caller)
+        queued = await self._refusals.require(admission, pool, request.owner)
+        self._clients.queued(pool.key)
+        return await self._follow(pool, queued, caller)
 
     async def _claim_now(self, pool: Pool, new: NewClaim, caller: Caller) -> Claim | None:
         """A free worker, unless others wait already; None when the claim has to wait."""
@@ -163,9 +165,7 @@ class ClaimDesk:
             await self._refusals.require(Admission(AdmissionVerdict.LIMIT_REACHED), pool, owner)
 
     async def _follow(self, pool: Pool, claim: Claim, caller: Caller) -> Claim:
-        """Until the claim runs or ends, or its caller's wait is over; then as it is.
-
-        A handover that no replica completes is resumed."""
+        """The claim when it runs or ends, or the caller's wait is over. A handover that nobody completes is resumed."""
         deadline = self._clock.monotonic() + caller.wait_seconds
         await self._gone_workers.leave(claim)
         async with self._clients.attended(claim.id) as woken:

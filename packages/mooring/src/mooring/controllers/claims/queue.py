@@ -53,6 +53,7 @@ class ClaimQueue:
         self._others_since: float | None = None  # when slots of others' shares were first seen free
         self._tasks: set[asyncio.Task[None]] = set()
         ready.on_free(self._on_free)
+        clients.on_queued(self._on_queued)
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -251,6 +252,10 @@ class ClaimQueue:
     def _on_queue(self, wake: Wake) -> None:
         if wake.payload:
             self._waiting_pools.add(wake.payload)
+        self._wake.set()
+
+    def _on_queued(self, pool_key: str) -> None:
+        self._waiting_pools.add(pool_key)
         self._wake.set()
 
     def _on_claim(self, wake: Wake) -> None:

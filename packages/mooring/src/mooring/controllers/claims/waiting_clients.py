@@ -89,6 +89,16 @@ class WaitingClients:
         # by claim: the last sign that does not count (None: as long as there was none since it ran), and when it is due
         self._undelivered: dict[str, tuple[datetime | None, float]] = {}
         self._closed = False
+        self._queued: list[Callable[[str], None]] = []
+
+    def on_queued(self, listener: Callable[[str], None]) -> None:
+        """Call it with the key of a pool whose queue has a new claim of a client that is connected here."""
+        self._queued.append(listener)
+
+    def queued(self, pool_key: str) -> None:
+        """A claim waits in the queue of this pool from now on."""
+        for listener in self._queued:
+            listener(pool_key)
 
     @asynccontextmanager
     async def attended(self, claim_id: str) -> AsyncIterator[asyncio.Event]:

@@ -68,8 +68,9 @@ WITH gate AS MATERIALIZED (
 SELECT gate.over_limit, gate.queue_ahead, gate.worker_taken, created.* FROM gate LEFT JOIN created ON true
 
 -- name: insert_queued
+-- Only the first claim of a queue notifies: those that bind free workers would wait for thousands of such commits.
 WITH gate AS MATERIALIZED (
-    SELECT {gate}, false AS queue_ahead, false AS worker_taken,
+    SELECT EXISTS (SELECT FROM claims WHERE namespace = $2 AND pool = $3 AND {queued}) AS known, {gate}, false AS queue_ahead, false AS worker_taken,
         CASE WHEN $15::bigint IS NULL THEN false ELSE $15 <= (
             SELECT count(*) FROM claims
             WHERE namespace = $2 AND pool = $3 AND {queued} AND (NOT $17::boolean OR owner = $4)
@@ -87,7 +88,7 @@ WITH gate AS MATERIALIZED (
     RETURNING {claim}
 )
 SELECT gate.over_limit, gate.queue_ahead, gate.worker_taken, gate.queue_full, created.*,
-    CASE WHEN id IS NOT NULL THEN pg_notify('mooring_queue', namespace || '/' || pool) END
+    CASE WHEN id IS NOT NULL AND NOT known THEN pg_notify('mooring_queue', namespace || '/' || pool) END
 FROM gate LEFT JOIN created ON true
 
 -- name: find_request
@@ -133,8 +134,7 @@ WITH turn AS MATERIALIZED (
 SELECT {claim}, CASE WHEN queued_at IS NOT NULL THEN pg_notify('mooring_claim', id) END FROM bound
 
 -- name: mark_running
--- NOTIFY makes commits wait for each other, so the way of an ordinary claim has none. Always one row, empty when nothing
--- changed.
+-- NOTIFY makes commits wait for each other, so an ordinary claim has none. Always one row, empty if nothing changed.
 WITH changed AS (
     UPDATE claims SET
         state = 'running', running_at = greatest(claimed_at, $3), heartbeat_at = greatest(heartbeat_at, $3),

@@ -84,7 +84,8 @@ class MemoryClaims(MemoryClaimReads):
         if queue_limit is not None and sum(not by_owner or one.owner == new.owner for one in queue) >= queue_limit:
             return Admission(AdmissionVerdict.QUEUE_FULL)
         claim = self._put(store, replace(_created(store, new, now), queued_at=now, wait_until=wait_until))
-        store.notify(Channel.QUEUE, f"{claim.namespace}/{claim.pool}")
+        if not queue:
+            store.notify(Channel.QUEUE, f"{claim.namespace}/{claim.pool}")
         return Admission(AdmissionVerdict.CREATED, claim)
 
     async def bind_next(

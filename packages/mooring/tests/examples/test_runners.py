@@ -1,39 +1,17 @@
 """The example of CI runners, run as its README says."""
 
 import json
-import os
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from packages.mooring.tests.acceptance.world import running_up
-
-ROOT = Path(__file__).parents[4]
-README = ROOT / "examples" / "runners" / "README.md"
+from packages.mooring.tests.examples.readmes import running_example
 
 pytestmark = [pytest.mark.slow, pytest.mark.realtime]
 
 
 def test_twenty_jobs_are_each_reported_once_though_a_runner_is_killed_and_a_mint_fails(tmp_path: Path):
-    start, example = re.findall(r"^(mooring up|python \S+)(.*?) +[&#]", README.read_text(), re.MULTILINE)
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    with running_up(*start[1].split()) as up:
-        (tmp_path / ".state").symlink_to(up.state)
-        command = f"{example[0]} --json"
-        done = subprocess.run(
-            command,
-            shell=True,
-            cwd=tmp_path,
-            env={**os.environ, "PATH": path},
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-        )
+    with running_example("runners", tmp_path, "--json") as (up, done):
         assert done.returncode == 0, done.stdout + done.stderr
         told = json.loads(done.stdout)
         assert told["fault"] == ""

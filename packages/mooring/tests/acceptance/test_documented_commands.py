@@ -78,7 +78,9 @@ def steps_of(page: str) -> Iterator[Step]:
         ("docs/incidents/README.md", 4),
     ],
 )
-def test_every_command_of_the_page_works_and_the_demo_is_as_it_was(up: Up, tmp_path: Path, page: str, count: int) -> None:
+def test_every_command_of_the_page_works_and_the_demo_is_as_it_was(
+    up: Up, tmp_path: Path, page: str, count: int
+) -> None:
     (tmp_path / ".state").symlink_to(up.state)
     path = f"{Path(MOORING).parent}:{os.environ['PATH']}"
     environment = {"KUBECONFIG": str(up.kubeconfig), "PATH": path, "COLUMNS": "250"}  # narrow terminals cut texts

@@ -99,7 +99,7 @@ def test_commands_are_in_blocks_of_sh_or_have_a_reason() -> None:
         str(path.relative_to(ROOT))
         for path in pages()
         for line in _BLOCK_OF_SH.sub("", path.read_text()).splitlines()
-        if (line.startswith("    ") or line.startswith("$ ") or path.name == "README.md") and COMMANDS.match(line)
+        if (line.startswith(("    ", "$ ")) or path.name == "README.md") and COMMANDS.match(line)
     }
     assert found == set(OTHER_COMMANDS)
 
@@ -192,6 +192,11 @@ def test_a_backup_brings_back_what_was_lost(postgres: PostgresForTests, tmp_path
 def test_the_commands_of_helm_render_the_chart(folder: Path) -> None:
     [alerts] = commands("docs/how-to/alerts.md", "helm template")
     assert "kind: PrometheusRule" in run(alerts, Path(os.devnull), folder)
+    [values] = [block.text for block in blocks("yaml") if block.page == "docs/how-to/alerts.md"]
+    (folder / "values.yaml").write_text(values)
+    rendered = run("helm template mooring deploy/helm --values values.yaml", Path(os.devnull), folder)
+    assert all(f"kind: {kind}" in rendered for kind in ("ServiceMonitor", "PrometheusRule"))
+    assert "grafana_dashboard" in rendered
     [install] = commands("deploy/helm/README.md", "helm install")
     assert "kind: Deployment" in run(install.replace("helm install", "helm template"), Path(os.devnull), folder)
 

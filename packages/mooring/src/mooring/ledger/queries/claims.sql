@@ -133,7 +133,7 @@ WITH turn AS MATERIALIZED (
 SELECT {claim}, CASE WHEN queued_at IS NOT NULL THEN pg_notify('mooring_claim', id) END FROM bound
 
 -- name: mark_running
--- NOTIFY makes commits wait for each other, so the way of an ordinary claim has none. Always one row, empty when nothing
+-- NOTIFY makes commits wait for each other, so a claim that is served at once sends none. Always one row, empty when nothing
 -- changed.
 WITH changed AS (
     UPDATE claims SET

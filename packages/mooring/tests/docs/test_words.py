@@ -29,7 +29,7 @@ UNCLEAR = {
     r"\bnot un\w+ed\b|\bnot without\b|\bnever not\b|\bnone .* no\b": "without the double negation",
     r"'this value'": "the name of the field",
     r"\boutlives?\b": "lasts longer than",
-    r"\b(what|where) .* is not known\b": "cannot find",
+    r"\b(what|where|whether) .* is not known\b": "cannot find",
 }
 # Of those, the ones that documents do without as well.
 UNCLEAR_IN_DOCUMENTS = re.compile(r"(?<!`)\b(somebody|nobody|by now|outlives?|called the same)\b(?!`)", re.IGNORECASE)

@@ -64,7 +64,7 @@ class Authorization:
                 return True
             cause = error.message if isinstance(error, KubeError) else "no answer in time"
             raise Unavailable(
-                f"whether {identity.user} may {describe(wanted)} is not known: {cause}",
+                f"cannot check whether {identity.user} may {describe(wanted)}: {cause}",
                 fix="try again when the Kubernetes API answers; 'mooring doctor' checks the permissions of Mooring",
             ) from error
 

@@ -83,13 +83,13 @@ async def test_a_plugin_that_does_not_ask_is_not_told_of_the_cluster(tmp_path: P
 @pytest.mark.parametrize(
     ("answer", "complaint"),
     [
-        ("nonsense", "no ExecCredential"),
+        ("nonsense", "not an ExecCredential"),
         (credential(V1BETA1, token="t"), "v1beta1"),
         ({"apiVersion": V1, "kind": "Pod"}, "Pod"),
         (credential(), "neither a token nor"),
         ({"apiVersion": V1, "kind": "ExecCredential"}, "neither a token nor"),
         (credential(clientCertificateData="x"), "only one of"),
-        (credential(token="t", expirationTimestamp="soon"), "no ExecCredential"),
+        (credential(token="t", expirationTimestamp="soon"), "not an ExecCredential"),
     ],
 )
 async def test_a_plugin_that_prints_something_else_is_an_error(tmp_path: Path, answer: Any, complaint: str) -> None:

@@ -306,7 +306,7 @@ def test_what_is_no_kubeconfig_at_all_is_one_clear_error(tmp_path: Path, content
 def test_what_yaml_itself_trips_over_is_one_clear_error(tmp_path: Path, content: str | bytes) -> None:
     path = tmp_path / "config"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    with pytest.raises(Misconfigured, match=r"is no YAML|not a map"):
+    with pytest.raises(Misconfigured, match=r"is not YAML|not a map"):
         load_kubeconfig(path)
 
 

@@ -123,7 +123,7 @@ def _is_ending(claim: ClaimView, snapshot: Snapshot) -> bool:
 def _judge(claim: ClaimView, job: Job | None) -> Action:
     """What becomes of a claim that no queued job needs."""
     if job is None:
-        return ReadJob(claim, job_of(claim) or 0, f"job {job_of(claim)} is not known")
+        return ReadJob(claim, job_of(claim) or 0, f"the state of job {job_of(claim)} was not read yet")
     if job.status is JobStatus.COMPLETED:
         return ReleaseClaim(claim, f"job {job.id} is completed, and no queued job needs its runner")
     if job.status is JobStatus.IN_PROGRESS:

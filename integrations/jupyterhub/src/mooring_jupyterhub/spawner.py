@@ -132,7 +132,7 @@ class MooringSpawner(Spawner):  # type: ignore[misc]  # JupyterHub has no types
                 return None
             result = await self._mooring.result(found) if found is not None else None
         except RemoteError as error:
-            self.log.warning("whether %s runs is not known: %s", self._log_name, error.message)
+            self.log.warning("cannot find out whether %s runs: %s", self._log_name, error.message)
             return None
         self._ended = explain_end(server, found, result, self._clock.now())
         self._running = None

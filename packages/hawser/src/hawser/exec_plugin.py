@@ -86,7 +86,7 @@ class ExecPlugin:
         try:
             answer = msgspec.json.decode(output, type=_Answer)
         except msgspec.DecodeError as error:
-            raise self._failure(f"printed something that is no ExecCredential: {error}") from error
+            raise self._failure(f"printed something that is not an ExecCredential: {error}") from error
         if answer.kind != "ExecCredential" or answer.api_version != self.api_version:
             raise self._failure(f"answered with {answer.api_version} {answer.kind}, not {self.api_version}")
         status = answer.status or _Status()

@@ -108,7 +108,7 @@ def _read(path: Path) -> Entry:
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date that does not exist is a ValueError
         told = " ".join(str(error).split())
         raise Misconfigured(
-            f"kubeconfig {path} is no YAML: {told}", fix="correct the file at that place", detail={"file": str(path)}
+            f"kubeconfig {path} is not YAML: {told}", fix="correct the file at that place", detail={"file": str(path)}
         ) from error
     if content is None:
         return whole

@@ -53,21 +53,21 @@ class Entry:
     def texts(self, field: str) -> tuple[str, ...]:
         value = self.fields.get(field) or []
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise self.wrong(field, "is no list of text", "write a list, each item in quotes if need be")
+            raise self.wrong(field, "is not a list of text", "write a list, each item in quotes if need be")
         return tuple(value)
 
     def part(self, field: str) -> "Entry":
         """A map inside this one."""
         value = self.fields.get(field)
         if not isinstance(value, dict):
-            raise self.wrong(field, "is no map", "write `name: value` pairs below it")
+            raise self.wrong(field, "is not a map", "write `name: value` pairs below it")
         return Entry(self.file, self._place(field), value)
 
     def parts(self, field: str) -> tuple["Entry", ...]:
         """The maps of a list inside this one."""
         value = self.fields.get(field) or []
         if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-            raise self.wrong(field, "is no list of maps", "write a list of `name: value` pairs")
+            raise self.wrong(field, "is not a list of maps", "write a list of `name: value` pairs")
         place = self._place(field)
         return tuple(Entry(self.file, f"{place}[{index}]", item) for index, item in enumerate(value))
 
@@ -82,7 +82,7 @@ class Entry:
             try:
                 return base64.b64decode("".join(self.text(inline).split()), validate=True)
             except binascii.Error as error:
-                raise self.wrong(inline, f"is no base64: {error}", "encode the PEM file: base64 -w0 FILE") from error
+                raise self.wrong(inline, f"is not base64: {error}", "encode the PEM file: base64 -w0 FILE") from error
         if not self.has(field):
             return b""
         path = self.path(field)

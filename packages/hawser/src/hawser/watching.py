@@ -102,7 +102,7 @@ class Watch(Generic[T]):
                     raise error_from_status(_STATUS_EVENT.decode(line).object)
         except msgspec.DecodeError as error:
             raise AnswerUnreadable(
-                f"the watch of {self._request.path} sent what is no event: {error}", body=line
+                f"the watch of {self._request.path} sent a line that is not an event: {error}", body=line
             ) from error
         raise AnswerUnreadable(f"the watch of {self._request.path} sent an event of type {body.type!r}", body=line)
 

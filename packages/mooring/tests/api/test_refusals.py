@@ -162,7 +162,7 @@ FLIPS = ["/v1/invariants/adopted/pause", "/v1/invariants/adopted/resume", "/v1/w
 )
 def test_a_body_that_is_no_json_in_utf_8_is_named_and_so_is_the_fix(api: httpx.Client, path: str, body: bytes):
     told = refusal(api.post(path, content=body), 400, "invalid_input")
-    assert told["message"].startswith("body: ")
+    assert told["message"].startswith("body: ") and "is not allowed" not in told["message"]
     assert "JSON in UTF-8" in told["detail"]["fix"]
 
 

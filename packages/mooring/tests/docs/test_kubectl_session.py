@@ -1,5 +1,6 @@
 """The session of docs/tutorial/kubectl.md, line by line, with a real kubectl against the sandbox."""
 
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 from mooring.kinds import load_crds
 from packages.mooring.tests.docs.session import run_step, steps_of
+from packages.mooring.tests.kinds.test_descriptions import FIELDS
 from packages.mooring.tests.requirements import require_kubectl
 
 pytestmark = pytest.mark.realtime
@@ -42,3 +44,26 @@ def test_every_line_of_the_documented_session_works(kubeconfig: Path) -> None:
     assert len(steps) > 40
     for step in steps:
         run_step(step, {"KUBECONFIG": str(kubeconfig)})
+
+
+@pytest.mark.slow
+def test_explain_answers_for_every_field_of_every_kind(kubeconfig: Path) -> None:
+    paths = [path.replace("[]", "") for path, _ in FIELDS]
+    script = f'out=$({require_kubectl()} explain "$0") || exit 255; echo "$0|$(echo $out)"'
+    done = subprocess.run(
+        ["xargs", "-n", "1", "-P", "2", "sh", "-c", script],
+        input="\n".join(paths),
+        env={**os.environ, "KUBECONFIG": str(kubeconfig)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    explained = dict(line.split("|", 1) for line in done.stdout.splitlines())
+    for path, (_, field) in zip(paths, FIELDS, strict=True):
+        own = (
+            "" if path.endswith((".apiVersion", ".kind")) else field["description"]
+        )  # the server has its own words there
+        answer = "".join(explained[path].split())
+        assert "".join(own.split()) in answer and not answer.endswith("DESCRIPTION:"), path

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mooring.ledger.embedded.binaries import find_binaries
-from packages.mooring.tests.docs.blocks import ROOT, blocks, inline_code
+from packages.mooring.tests.docs.blocks import ROOT, blocks, inline_code, pages
 from packages.mooring.tests.docs.test_kubectl_session import kubeconfig
 from packages.mooring.tests.postgres import PostgresForTests, postgres
 from packages.mooring.tests.requirements import require_helm, require_kubectl
@@ -21,34 +21,47 @@ DIGEST = "sha256:" + "a" * 64
 VALUES = {"sha256:...": DIGEST, "postgresql://...": "postgresql://mooring@db.example.com/mooring"}
 
 HERE = "packages/mooring/tests/docs/test_shell_blocks.py"
+LINES = "packages/mooring/tests/acceptance/test_documented_commands.py"
 RUN_BY = {
+    "README.md": LINES,
     "deploy/helm/README.md": HERE,
+    "docs/concepts/invariants.md": LINES,
+    "docs/concepts/ledger.md": LINES,
+    "docs/drydock/testing-an-operator.md": "packages/drydock/tests/test_operator_example.py",
+    "docs/drydock/using.md": "packages/mooring/tests/docs/test_drydock_session.py",
     "docs/how-to/access.md": HERE,
+    "docs/how-to/adopt.md": LINES,
     "docs/how-to/alerts.md": HERE,
     "docs/how-to/backup.md": HERE,
     "docs/how-to/install.md": HERE,
     "docs/how-to/mint.md": HERE,
     "docs/how-to/pods.md": HERE,
+    "docs/how-to/postgres.md": "integrations/postgres-gateway/tests/postgres_gateway_tests/test_page.py",
+    "docs/incidents/README.md": LINES,
     "docs/tutorial/first-pool.md": "packages/mooring/tests/acceptance/test_tutorial.py",
     "docs/tutorial/kubectl.md": "packages/mooring/tests/docs/test_kubectl_session.py",
+    "examples/queries/README.md": "packages/mooring/tests/examples/readmes.py",
+    "examples/runners/README.md": "packages/mooring/tests/examples/readmes.py",
     "integrations/blast/README.md": "integrations/blast/tests/test_live_searches.py",
     "integrations/buildbot/README.md": "integrations/buildbot/tests/test_readme.py",
     "integrations/github-actions/README.md": "integrations/github-actions/tests/test_readme.py",
     "integrations/go/README.md": "integrations/go/tests/test_client.py",
     "integrations/jupyterhub/README.md": "integrations/jupyterhub/tests/test_readme.py",
+    "integrations/postgres-gateway/README.md": (
+        "integrations/postgres-gateway/tests/postgres_gateway_tests/test_readme.py"
+    ),
 }
-# Only parsed: by bash here, and every `mooring` command by its own parser in test_blocks.py.
+# Only parsed: by bash here, every `mooring` command by its own parser in test_blocks.py, targets of make by make.
 NOT_RUN = {
     "CONTRIBUTING.md": "set up a clone with its virtual environment: the tests run in what they make",
-    "README.md": "`make up` and `make test` are the tests' own start; the tour needs a person who ends --watch",
-    "docs/concepts/invariants.md": "pauses invariants of a running Mooring: tests/cli and tests/api do so with each",
-    "docs/concepts/ledger.md": "needs a ledger restored from a backup: tests/scenarios arm one",
-    "docs/drydock/testing-an-operator.md": "starts pytest on examples/operator, which is part of the tests itself",
-    "docs/how-to/adopt.md": "needs a fleet of another tool: tests/controllers/pools adopt one",
     "docs/how-to/releasing.md": "everything that a release runs, and wheels: hours",
-    "docs/incidents/README.md": "`replay all`: tests/incidents play each half, and compare with the pages",
-    "examples/runners/README.md": "`mooring up` in the background: tests/examples run the same program",
-    "integrations/postgres-gateway/README.md": "`mooring up` in the background: its tests start the same demo",
+}
+COMMANDS = re.compile(r"^ *(\$ )?(mooring|kubectl|drydock|helm|pip|python|make|pytest)[ -]\S")
+# Commands outside of `sh` blocks.
+OTHER_COMMANDS = {
+    "packages/drydock/README.md": "`pip install` needs an index: tests/cli/test_installed_wheels.py installs what is "
+    "built here. The rest lists the forms of the commands; tests/test_command.py runs them",
+    "packages/hawser/README.md": "`pip install`, as above",
 }
 
 ENGINES = re.compile(r"(docker|podman|skopeo|ctr) ")
@@ -57,6 +70,9 @@ NOT_RUN_PROGRAMS = {
     "skopeo": "pushes to a registry",
     "ctr": "needs a containerd with that image; tests/nodes import the same archive",
 }
+
+
+_BLOCK_OF_SH = re.compile(r"^ *```sh\n.*?^ *```$", re.DOTALL | re.MULTILINE)
 
 
 def commands(page: str, program: str = "") -> Iterator[str]:
@@ -76,6 +92,24 @@ def test_every_page_with_commands_is_run_or_has_a_reason() -> None:
     for page, test in RUN_BY.items():
         text = (ROOT / test).read_text()
         assert Path(page).name in text or "README.md" in text or "blocks(" in text, f"{test} does not read {page}"
+
+
+def test_commands_are_in_blocks_of_sh_or_have_a_reason() -> None:
+    found = {
+        str(path.relative_to(ROOT))
+        for path in pages()
+        for line in _BLOCK_OF_SH.sub("", path.read_text()).splitlines()
+        if (line.startswith(("    ", "$ ")) or path.name == "README.md") and COMMANDS.match(line)
+    }
+    assert found == set(OTHER_COMMANDS)
+
+
+def test_every_target_of_make_in_a_block_has_a_recipe() -> None:
+    lines = [line.split("#")[0].split() for page in {*RUN_BY, *NOT_RUN} for line in commands(page, "make ")]
+    for words in lines:
+        done = subprocess.run(["make", "-n", *words[1:]], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert ["make", "up"] in lines and ["make", "test"] in lines
 
 
 @pytest.mark.slow
@@ -158,6 +192,11 @@ def test_a_backup_brings_back_what_was_lost(postgres: PostgresForTests, tmp_path
 def test_the_commands_of_helm_render_the_chart(folder: Path) -> None:
     [alerts] = commands("docs/how-to/alerts.md", "helm template")
     assert "kind: PrometheusRule" in run(alerts, Path(os.devnull), folder)
+    [values] = [block.text for block in blocks("yaml") if block.page == "docs/how-to/alerts.md"]
+    (folder / "values.yaml").write_text(values)
+    rendered = run("helm template mooring deploy/helm --values values.yaml", Path(os.devnull), folder)
+    assert all(f"kind: {kind}" in rendered for kind in ("ServiceMonitor", "PrometheusRule"))
+    assert "grafana_dashboard" in rendered
     [install] = commands("deploy/helm/README.md", "helm install")
     assert "kind: Deployment" in run(install.replace("helm install", "helm template"), Path(os.devnull), folder)
 

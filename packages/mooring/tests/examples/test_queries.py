@@ -27,6 +27,7 @@ from hawser.resources import NODES
 from mooring.client import Mooring
 from packages.mooring.tests.acceptance.world import until
 from packages.mooring.tests.client.dock import TOKEN, Dock
+from packages.mooring.tests.examples.readmes import running_example
 from packages.mooring.tests.requirements import require_kubectl, require_kubernetes
 
 pytestmark = [pytest.mark.slow, pytest.mark.realtime]
@@ -159,6 +160,13 @@ def test_a_query_returns_its_rows_though_its_node_is_drained_under_it(world: Wor
         assert not draining.is_alive()
     until(lambda: claim.worker.name not in _names_on(world, node), 60, "the worker left its node")
     world.reopen(node)
+
+
+def test_the_command_of_the_readme_works(tmp_path: Path):
+    require_kubectl()
+    with running_example("queries", tmp_path, f"--seconds {SECONDS}") as (_, done):
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "the drain waited for it, and ended with 0" in done.stdout
 
 
 def test_without_protection_the_query_dies(world: World):

@@ -1,23 +1,17 @@
 """The example of CI runners, run as its README says."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from packages.mooring.tests.acceptance.world import running_up
-
-EXAMPLE = Path(__file__).parents[4] / "examples" / "runners" / "run.py"
+from packages.mooring.tests.examples.readmes import running_example
 
 pytestmark = [pytest.mark.slow, pytest.mark.realtime]
 
 
-def test_twenty_jobs_are_each_reported_once_though_a_runner_is_killed_and_a_mint_fails():
-    with running_up("--no-demo") as up:
-        arguments = [sys.executable, str(EXAMPLE), "--state", str(up.state), "--json"]
-        done = subprocess.run(arguments, capture_output=True, text=True, timeout=240, check=False)
+def test_twenty_jobs_are_each_reported_once_though_a_runner_is_killed_and_a_mint_fails(tmp_path: Path):
+    with running_example("runners", tmp_path, "--json") as (up, done):
         assert done.returncode == 0, done.stdout + done.stderr
         told = json.loads(done.stdout)
         assert told["fault"] == ""

@@ -129,7 +129,7 @@ class VirtualLoop(LoopWithoutIO):
             if not timers:
                 raise Deadlock(
                     f"at {self._time:.6f} s nothing is ready and no timer is set:\n{self._waiting()}",
-                    fix="look for a future nobody completes, or a queue nobody fills",
+                    fix="look for a future that is never completed, or a queue that is never filled",
                 )
             self._time = max(self._time, timers[0][0])
             self._turns_at_this_time = 0
@@ -208,7 +208,7 @@ class VirtualLoop(LoopWithoutIO):
             if task._log_traceback and not task.cancelled():
                 error = task.exception()
                 if error is not None:
-                    error.add_note(f"raised in {task.get_name()}, which nobody awaited")
+                    error.add_note(f"raised in {task.get_name()}, which was not awaited")
                     unseen.append(error)
         return unseen
 
@@ -338,7 +338,7 @@ def run_virtual(main: Callable[[], Coroutine[Any, Any, T]], *, seed: int | None,
     if len(unseen) == 1:
         raise unseen[0]
     if unseen:
-        raise BaseExceptionGroup(f"{len(unseen)} tasks failed and nobody looked (seed {seed})", unseen)
+        raise BaseExceptionGroup(f"{len(unseen)} tasks failed and their errors were not read (seed {seed})", unseen)
     return result
 
 

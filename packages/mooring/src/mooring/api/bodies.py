@@ -5,11 +5,9 @@ from typing import Any, TypeVar
 import msgspec
 from litestar import Request
 
-from mooring.model.errors import InvalidInput
+from mooring.model.unreadable import InvalidField
 
 T = TypeVar("T")
-
-_SHOWN_BYTES = 80
 
 
 class JsonRequest(Request[Any, Any, Any]):
@@ -23,9 +21,8 @@ class JsonRequest(Request[Any, Any, Any]):
 
 
 def read_json(body: bytes, kind: type[T], expected: str) -> T:
-    """The decoded body, or `InvalidInput`."""
+    """The decoded body, or `InvalidField` with the words of the decoder."""
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        shown = body[:_SHOWN_BYTES].decode("utf-8", "replace")
-        raise InvalidInput("body", shown, f"{expected} ({error})") from error
+        raise InvalidField("body", f"body: {error}", f"body must be {expected}") from error

@@ -76,7 +76,7 @@ class Connections:
         return True
 
     def forget(self, connection: Connection) -> None:
-        """It is closed, or about to be."""
+        """Stop counting a connection that is closed, or is being closed."""
         if connection not in self.open:
             return
         self.open.remove(connection)

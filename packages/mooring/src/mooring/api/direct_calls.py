@@ -59,7 +59,7 @@ class DirectCalls:
         await send({"type": "http.response.body", "body": body, "more_body": False})
 
     def _decode(self, kind: type, message: Any) -> object | None:
-        """The body, or None if it is long, not complete, or not exactly of that type."""
+        """The decoded body; None if it is long, incomplete, or not exactly of that type."""
         if message["type"] != "http.request" or message["more_body"] or len(message["body"]) > _SMALL_BYTES:
             return None
         decoder = self._decoders.get(kind)

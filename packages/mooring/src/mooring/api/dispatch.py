@@ -157,7 +157,7 @@ async def _identify(request: Request[Any, Any, Any], identity: WorkerIdentity) -
 
 
 async def _while_connected(request: Request[Any, Any, Any], work: Coroutine[Any, Any, T]) -> T:
-    """Stop when the worker has disconnected: a session that is delivered to nobody would be lost."""
+    """Stop when the worker has disconnected: a session that is delivered then would be lost."""
     working = asyncio.create_task(work)
     leaving = asyncio.create_task(_until_disconnected(request))
     try:

@@ -15,7 +15,7 @@ from mooring.queries.invariants import InvariantReading
 
 
 class Flip(msgspec.Struct, frozen=True):
-    """The optional body: why."""
+    """The optional body, with a reason."""
 
     reason: Annotated[str, Meta(max_length=500, pattern=r"^[^\x00]*$")] = ""
 

@@ -149,7 +149,7 @@ class Limits:
 
 
 def _is_large(scope: Scope) -> bool:
-    """Whether a body comes that takes long to read, or may."""
+    """Whether the request has a body that takes, or may take, long to read."""
     if scope.get("method") in ("GET", "DELETE"):
         return False
     for name, value in scope["headers"]:

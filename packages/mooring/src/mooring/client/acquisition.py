@@ -139,7 +139,7 @@ class Acquisition:
         return claim
 
     async def _receive(self, posting: Coroutine[Any, Any, Any], given_up: Event) -> ClaimView | None:
-        """The claim; one that comes after the wait was given up is released, because nobody will hold it."""
+        """The claim. If it comes after the wait was given up, it is released, because no caller holds it."""
         try:
             claim = read_claim(await posting)
             if not given_up.is_set():
@@ -153,7 +153,7 @@ class Acquisition:
         return None
 
     async def _require_answers(self) -> None:
-        """After the wait: a Mooring that answers ends the request itself, one that does not ends it here."""
+        """Give up a request whose wait is over and that Mooring does not answer; a reachable Mooring ends it itself."""
         if self._failure is not None:
             raise wait_unanswered(self._request, self._failure)
         try:

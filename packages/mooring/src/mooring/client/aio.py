@@ -62,7 +62,7 @@ class AsyncClaim(HeldClaim):
         self._holder.cancel(str(lost))
 
     def _take_back_cancellation(self) -> bool:
-        """Whether the block was cancelled because of the loss, and by nobody else."""
+        """Whether the block was cancelled because of the loss only."""
         if not self._cancelled_block:
             return False
         assert self._holder is not None

@@ -259,5 +259,5 @@ class HeldClaim:
         try:
             found = await find_claim(self._runtime, claim.id, deadline.left_seconds)
         except RemoteError:
-            log.info("the end of claim %s is not known: it cannot be read", claim.id)
+            log.info("cannot read how claim %s ended", claim.id)
         return classify_loss(claim.id, claim.epoch, found, self._runtime.clock.now())

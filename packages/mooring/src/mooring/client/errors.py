@@ -76,7 +76,7 @@ class Unavailable(RemoteError):
 
     @property
     def answered(self) -> bool:
-        """Whether Mooring itself answered, and not a proxy or nobody."""
+        """Whether Mooring itself answered: False for the answer of a proxy, and without an answer."""
         return self.status != 0 and self.remote_code != UNREADABLE
 
 

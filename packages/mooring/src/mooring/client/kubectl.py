@@ -77,7 +77,7 @@ class Kubectl:
             raise Refused(message, fix="name the cluster of this Mooring with --kubeconfig and --context")
 
     def exec_words(self, pod: WorkerPod, command: Sequence[str], *, terminal: bool) -> tuple[str, ...]:
-        """The words that run a command in the pod, with the standard streams of the caller."""
+        """The kubectl command line that runs a command in the pod, with the standard streams of the caller."""
         streams = ("-i", "-t") if terminal else ("-i",)
         place = ("-n", pod.namespace, "exec", *streams, *self._container, pod.name)
         return (*self._program, *place, "--", *command)

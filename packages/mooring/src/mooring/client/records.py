@@ -66,7 +66,7 @@ class ClaimView:
 
     @property
     def open(self) -> bool:
-        """Whether it holds a worker or waits for one."""
+        """Whether the claim holds a worker or waits for one."""
         return self.state in OPEN_STATES
 
 

@@ -21,7 +21,7 @@ class Event(Protocol):
     def is_set(self) -> bool: ...
 
     async def wait(self, seconds: float) -> bool:
-        """Wait at most this long; returns whether it is set."""
+        """Wait for the event at most this long; returns whether it is set."""
         ...
 
 

@@ -94,7 +94,7 @@ class Mooring:
         return Claim(self._runtime, lambda: self._operations.acquire(request, on_wait), self._pods)
 
     def attach(self, claim_id: str) -> Claim:
-        """A claim that was detached, here or elsewhere: renewed and released as if it was created here."""
+        """Take over a claim that was detached, also by another process: it is renewed and released here."""
         return Claim(self._runtime, lambda: self._operations.attach(claim_id), self._pods)
 
     def enqueue(
@@ -107,7 +107,7 @@ class Mooring:
         wait: Duration = "1h",
         **options: Unpack[EnqueueOptions],
     ) -> ClaimView:
-        """Put a claim into the queue of a pool whose workers poll, and return: nobody has to wait for it.
+        """Put a claim into the queue of a pool whose workers poll, and return: no client has to wait for it.
 
         A call with the same `key` finds the same claim, with its worker, or how it ended; one whose `wait` was over is
         queued again. Options: `priority` (default 0), `retryable` (default False), `payload`.

@@ -53,7 +53,7 @@ class Fleet(Protocol):
         ...
 
     async def look_up(self, namespace: str, name: str) -> Worker | None:
-        """The worker of that name by a live look, for one that the cache does not show yet."""
+        """The worker of that name, read from the API server: the cache may not show it yet."""
         ...
 
     def subscribe(self, listener: OnChange) -> None:

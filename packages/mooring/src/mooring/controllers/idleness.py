@@ -1,4 +1,4 @@
-"""Proving that an adopted worker is idle: its sessions from before the adoption are unknown until somebody says so."""
+"""Proving that an adopted worker is idle: its sessions from before the adoption are unknown at first."""
 
 from typing import Any
 

@@ -40,7 +40,7 @@ async def read_log_part(pods: PodQueries, asked: LogRequest, of: Of = "pod") -> 
 
 
 async def offered_log(pods: PodQueries, reader: Reader, asked: LogRequest, of: Of = "pod") -> LogPart | None:
-    """The same for those who may read logs; None for others."""
+    """The log for readers who may see it; None for others."""
     return await read_log_part(pods, asked, of) if reader.may("logs", asked.namespace) else None
 
 

@@ -82,7 +82,7 @@ def shown_from_query(
     range_shown: Annotated[str, QueryParameter(name="range")] = "",
     act: str = "",
 ) -> Selection:
-    """How the page shows it, from its URL."""
+    """The options of the view, read from the URL of the page."""
     return Selection(view=view, colour=colour, tab=tab, range=range_shown, act=act)
 
 

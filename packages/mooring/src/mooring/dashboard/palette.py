@@ -22,7 +22,7 @@ _CLAIMS = 500
 
 
 class Found(msgspec.Struct, frozen=True):
-    """One page or object."""
+    """A page or an object that the palette offers."""
 
     kind: str
     name: str

@@ -18,7 +18,7 @@ class WarmupsPage(msgspec.Struct, frozen=True):
 
 
 def read_warmups(warmups: WarmupQueries, selection: Selection) -> WarmupsPage:
-    """By namespace and name."""
+    """All Warmups, sorted by namespace and name."""
     everything = warmups.warmups()
     return WarmupsPage([one for one in everything if _matches(one, selection)], len(everything))
 

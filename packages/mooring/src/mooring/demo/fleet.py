@@ -19,7 +19,7 @@ TIDAL_DEMAND = {"wait": "1s", "percentile": 95, "min": 1, "max": 6, "scaleDownAf
 
 
 async def start_demo(client: KubeClient, folder: Path) -> None:
-    """Create what is missing. Existing objects stay as they are."""
+    """Create the objects of the demo that do not exist. Existing objects are not changed."""
     for namespace in ("runners", "queries", "harbour", "search"):
         await _ensure(client, NAMESPACES, {"metadata": {"name": namespace}}, None)
     await _ensure(client, WORKERPOOLS, _pool("runners", "linux", warm=8, most=20), "runners")

@@ -30,7 +30,7 @@ class ConcurrencyLimit:
 
     @property
     def current(self) -> int:
-        """How many requests may be active now."""
+        """The number of requests that may be active now."""
         return int(self._window)
 
     async def acquire(self) -> float:

@@ -12,7 +12,7 @@ log = structlog.get_logger()
 
 @contextmanager
 def contained(loop: str, **about: object) -> Iterator[None]:
-    """Log an unexpected error with what the pass was about, and count it. Cancellation passes through.
+    """Log and count an unexpected error, with the subject of the pass. Cancellation is not caught.
 
     The loop has to wait before its next pass: what failed once may fail again at once.
     """

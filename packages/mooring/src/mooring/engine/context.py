@@ -1,4 +1,4 @@
-"""What every controller is given."""
+"""The dependencies that every controller gets."""
 
 from dataclasses import dataclass
 

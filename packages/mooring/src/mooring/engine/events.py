@@ -56,7 +56,7 @@ def summarize_acts(acts: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def enumerate_names(names: Sequence[str]) -> str:
-    """All of a few names; of many, some and their number."""
+    """The names in one text; of many names, the first ones and the number of the others."""
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return ", ".join(sorted(names)[:_MOST_NAMES]) + more
 

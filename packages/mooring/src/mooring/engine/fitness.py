@@ -52,7 +52,7 @@ class Fitness:
             await self._clock.sleep(self._timeouts.replica_heartbeat)
 
     async def ask(self) -> None:
-        """One question. A refusal counts as an answer: the API server is there."""
+        """Send one request. A refusal counts as an answer: the API server is reachable."""
         asked = self._clock.monotonic()
         limit = self._timeouts.leader_stale / 2
         try:

@@ -18,11 +18,11 @@ class Gate:
         self._informers = tuple(informers)
 
     def leads(self) -> bool:
-        """No invariant may act before it is known whether somebody has switched it off."""
+        """No invariant may act before its kill switch was read."""
         return self._switches.known and self._leadership.leading
 
     def may_act(self) -> bool:
-        """Whether it leads and the caches were read to their last page."""
+        """Whether this replica leads and its caches have been read completely."""
         return self.leads() and self.synced
 
     def acting(self) -> AbstractContextManager[None]:

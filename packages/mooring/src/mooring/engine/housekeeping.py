@@ -117,7 +117,7 @@ class Housekeeping:
                 log.info("housekeeping", seconds=round(self._clock.monotonic() - started, 1), **removed)
 
     async def _finish(self, chore: _Chore) -> int:
-        """Counted again now and then: with rows that come as fast as they are deleted, it does not come to its end."""
+        """Delete until nothing old is left. The rest is counted repeatedly: more rows may become old."""
         removed, deleted = 0, COUNTED_EVERY
         try:
             while deleted == COUNTED_EVERY:

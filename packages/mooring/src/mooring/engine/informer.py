@@ -30,7 +30,7 @@ class Informer:
     def reflect(
         self, name: str, resource: Resource[T], *, label_selector: str = "", indexes: Mapping[str, Index[T]] = {}
     ) -> Follower[T]:
-        """One more cache, under this name on health pages and in metrics; before `run`.
+        """Add a cache, under this name on health pages and in metrics. Call it before `run`.
 
         It follows the namespaces that the client may list: all of them, or each one by a watch of its own.
         """

@@ -53,7 +53,7 @@ def find_alive(replicas: Iterable[Replica], silent_seconds: Mapping[str, float],
 def find_dead(
     replicas: Iterable[Replica], silent_seconds: Mapping[str, float], dead_seconds: float, epoch: int
 ) -> list[Replica]:
-    """Replicas that came before `epoch`, fell silent, and were not deposed yet: what they led is nobody's."""
+    """Replicas that came before `epoch`, fell silent, and were not deposed yet: what they led has no leader."""
     return [
         replica
         for replica in replicas
@@ -110,7 +110,7 @@ class Leadership:
 
     @property
     def obstacle(self) -> str:
-        """Why this replica must not lead now; empty if it may."""
+        """The reason why this replica must not lead now; empty if it may lead."""
         return "it stops" if self._leaving else self._candidate.obstacle()
 
     @property
@@ -174,7 +174,7 @@ class Leadership:
         self.epoch, self._registered = replica.epoch, True
 
     async def _stand_back(self, obstacle: str) -> None:
-        """Let another one lead, and say why."""
+        """Let another replica lead, and log the reason."""
         if not self._registered:
             return
         self._registered = False

@@ -149,7 +149,7 @@ class SilenceMeter:
         return {_replica(id_) for id_, beat in self._replicas.items() if now - beat.at <= dead}
 
     def _misses_writes(self, replicas: set[str], now: float) -> bool:
-        """Whether one of these replicas has not written what it received for too long."""
+        """Whether one of these replicas has not written its signs of life for too long."""
         limit = MISSED_FLUSHES * self._timeouts.liveness_flush
         return any(self._last[sender].count is None or now - self._last[sender].at > limit for sender in replicas)
 

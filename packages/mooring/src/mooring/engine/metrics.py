@@ -106,7 +106,7 @@ class LeaderGauge(Collector):
         return [family]
 
     def _begin(self) -> int:
-        """The current term; in a new one nothing is known yet."""
+        """The current term of the leader. The values of an earlier term are dropped."""
         term = type(self)._current_term()
         if term != self._term:
             self._term = term

@@ -1,4 +1,4 @@
-"""Since when requests could reach this replica. What nobody could say here is not counted as silence.
+"""The time since which requests could reach this replica. Silence before that time is not counted.
 
 The API is asked under the address that workers use, so a broken way to it is noticed too. A request that came in proves
 the same, so that a busy Mooring does not ask itself. A process that was stopped for a while could hear nobody either.

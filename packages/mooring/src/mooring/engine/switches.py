@@ -16,7 +16,7 @@ RETRY_SECONDS = 1.0
 
 
 class Switches:
-    """Paused or not, and by whom. Woken by the ledger when somebody flips one anywhere."""
+    """Paused or not, and by whom. The ledger notifies it when a switch is flipped on any replica."""
 
     def __init__(self, ledger: Ledger, clock: Clock) -> None:
         self._ledger = ledger

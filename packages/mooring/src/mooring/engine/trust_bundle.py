@@ -11,7 +11,7 @@ log = structlog.get_logger()
 
 
 class TrustBundle:
-    """The text of the file. A version that is no list of certificates is logged, and the one before stays."""
+    """The text of the file. A version that is not a list of certificates is logged, and the one before stays."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

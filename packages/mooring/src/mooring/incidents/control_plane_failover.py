@@ -58,7 +58,7 @@ class ControlPlaneFailover(Incident):
     """Stale annotations blocked consolidation for ever, and busy workers were never protected."""
 
     name = "control-plane-failover"
-    title = "a new captain who cannot see the crew"
+    title = "a new control plane that cannot see what the old one held"
     story = (
         "A control plane dies while its workers carry its protection: some work on, others are done. Its successor, "
         "without adoption, never clears the ones and never protects those who begin under it."

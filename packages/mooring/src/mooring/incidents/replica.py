@@ -47,7 +47,7 @@ class Replica:
     task: asyncio.Task[None]
 
     def pod_creates(self) -> int:
-        """How many workers it tried to create."""
+        """The number of workers that the replica tried to create."""
         return sum(call.method == "POST" and call.path.endswith("/pods") for call in self.process.calls)
 
     async def kill(self) -> None:

@@ -237,7 +237,7 @@ class Revocations(Protocol):
         ...
 
     async def take(self, *, now: datetime, until: datetime, limit: int = 20) -> tuple[Revocation, ...]:
-        """Those that are due and whose claim has ended, each counted as one more try and reserved until then."""
+        """Take the revocations that are due and whose claim has ended. Each counts as a try, reserved until then."""
         ...
 
     async def postpone(self, claim_id: str, *, next_at: datetime) -> None:
@@ -329,7 +329,7 @@ class Ledger(Protocol):
 
     @property
     def incarnation(self) -> Incarnation:
-        """As last read: verified at start and at every reconnect. Changes notify Channel.INCARNATION."""
+        """The incarnation as last read, at the start and at every reconnect. Changes notify Channel.INCARNATION."""
         ...
 
     @property

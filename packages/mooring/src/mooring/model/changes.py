@@ -1,4 +1,4 @@
-"""What a change is about: claims come and go by the hundred, and statuses with them, and most of it concerns nobody."""
+"""The objects that a change is about. Most readers skip most changes: hundreds of claims may begin and end a second."""
 
 from dataclasses import fields
 from operator import attrgetter

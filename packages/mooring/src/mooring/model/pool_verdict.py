@@ -8,7 +8,7 @@ VerdictState = Literal["ok", "waiting", "broken", "unknown"]
 
 
 class PoolVerdict(msgspec.Struct, frozen=True):
-    """`broken` needs somebody; `waiting` is expected to pass. `worker` is the one to look at first, if any."""
+    """`broken` needs a person; `waiting` is expected to pass. `worker` is the one to look at first, if any."""
 
     state: VerdictState
     label: str

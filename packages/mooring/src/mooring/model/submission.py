@@ -241,7 +241,7 @@ def name_for(key: str) -> str:
 
 
 def job_name(key: str, step: str) -> str:
-    """At most 63 characters, the limit for Jobs."""
+    """The name of a Job of a submission, with at most 63 characters, the limit for Jobs."""
     return f"{name_for(key)}-{step}"
 
 

@@ -204,7 +204,7 @@ def judge_invariant(rule: InvariantStatus) -> Check:
         case "paused":
             reason = f" ({rule.pause_reason})" if rule.pause_reason else ""
             broken = f", {rule.broken} broken" if rule.broken else ""
-            message = f"paused by {rule.paused_by or 'somebody'}{reason}{broken}: {rule.rule}"
+            message = f"paused by {rule.paused_by or 'an unknown user'}{reason}{broken}: {rule.rule}"
             return Check(check_id, FAIL if rule.broken else WARN, message, evidence, f"mooring resume {rule.id}")
         case "broken" if rule.broken_seconds is not None and rule.broken_seconds < HEALING_SECONDS:
             message = f"being healed for {rule.broken_seconds:.0f} s ({rule.broken} place(s)): {rule.rule}"

@@ -32,7 +32,7 @@ class InstallSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class InstallPlan:
-    """The placement to write, whether the pods fit with it, and if not, placements with which they would."""
+    """The placement to write, and whether the pods fit with it; if not, placements with which they fit."""
 
     placed: Placed
     fits: bool

@@ -42,7 +42,7 @@ def _judge_plain(address: str) -> Check:
 
 
 def judge_encryption(hosts: Sequence[str], sslmode: str, encrypted: bool) -> Check:
-    """Check that nobody between Mooring and the ledger can read or answer. Without hosts it is on this machine."""
+    """Check that the connection to the ledger is encrypted and verified. Without hosts it is on this machine."""
     remote = [host for host in hosts if not host.startswith("/") and not is_loopback(host)]
     evidence = {"hosts": list(hosts), "sslmode": sslmode, "encrypted": encrypted}
     check_id = "ledger/encryption"

@@ -119,7 +119,7 @@ def _sessions(worker: Worker, claims: Collection[Claim]) -> tuple[str, ...]:
     """The sessions that a draining worker waits for; from its stamp if its claims are unknown."""
     if not claims and worker.stamp is not None:
         since = describe_moment(worker.stamp.stamped_at or _settled(worker))
-        return (f"claim/{worker.stamp.claim} of {worker.stamp.owner or 'nobody'}, stamped since {since}",)
+        return (f"claim/{worker.stamp.claim} of {worker.stamp.owner or 'no owner'}, stamped since {since}",)
     return tuple(_session(claim) for claim in claims)
 
 
@@ -148,7 +148,7 @@ def _held(worker: Worker, live: int) -> Judgement:
 def _stamped(worker: Worker, health: WorkerHealth | None) -> Judgement | None:
     if worker.stamp is None:
         return None
-    message = f"stamped for {worker.stamp.owner or 'nobody'} without a live claim in the ledger{_unwell(health)}"
+    message = f"stamped for {worker.stamp.owner or 'no owner'} without a live claim in the ledger{_unwell(health)}"
     since = worker.stamp.stamped_at or _settled(worker)
     return WorkerState.CLAIMED, Why(STAMPED, message, since, fix=retire_command(worker))
 

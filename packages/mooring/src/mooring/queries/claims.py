@@ -73,7 +73,7 @@ def read_claim(claim: Claim, *, held: bool) -> ClaimReading:
 
 
 def read_waiting(reading: FleetQueries, claim: Claim, position: int | None, *, held: bool) -> ClaimReading:
-    """One that waits: with its place, and why nobody is free."""
+    """A queued claim, with its place and the reason why no worker is free."""
     key = f"{claim.namespace}/{claim.pool}"
     expected = reading.expected_wait(key, position) if position is not None else None
     why = explain_place(claim, position, reading.shortage(key), expected)

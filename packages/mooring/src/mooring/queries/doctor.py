@@ -60,7 +60,7 @@ class OwnReplica:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What the doctor checks."""
+    """The inputs of the checks of the doctor."""
 
     context: PlatformSource
     pools: PoolSource

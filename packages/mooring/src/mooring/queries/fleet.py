@@ -232,7 +232,7 @@ class FleetQueries(LimitedQueries):
         return places
 
     def shortage(self, pool_key: str) -> Why | None:
-        """Why nobody of a pool is free; None when there is no such pool."""
+        """Why no worker of a pool is free; None when there is no such pool."""
         pool = self._fleet.pool(pool_key)
         return self._pool_queries.shortage(pool) if pool is not None else None
 

@@ -23,7 +23,7 @@ class History:
     seen: WorkerReading
 
     def holds_for(self, worker: WorkerReading) -> bool:
-        """Whether nobody came, went or began to run meanwhile."""
+        """Whether the state and the claims of the worker are still those that were read."""
         return (self.seen.state, self.seen.claims) == (worker.state, worker.claims)
 
 

@@ -101,7 +101,7 @@ class Inspection(LimitedQueries):
         return InspectedNode(node.ready, await self._check(node), workers, why)
 
     def no_node(self, name: str) -> NotFound:
-        """What to answer of a node that is not there: the one that was meant."""
+        """The error for a node that does not exist, with the closest name as its fix."""
         known = [one for one in self._nodes.by_name if self._node(one) is not None]
         return NotFound(f"there is no node {name!r}", fix=suggest(name, known, "nodes"))
 

@@ -1,4 +1,4 @@
-"""What the doctor looks at for the mints of pools: where they are, and the Secrets that they are called with."""
+"""Inputs of the checks of mints: their addresses, and the Secrets that their calls need."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING
@@ -44,7 +44,7 @@ class MintChecks:
         return judge_mint_key(pool, key, await self._look_at_key(pool, key), subject)
 
     async def _subject(self) -> str:
-        """Who Mooring is for the cluster."""
+        """The user under which the cluster knows Mooring."""
         wanted = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
         answer = await self._context.client.create(_SELF_REVIEWS.raw(), wanted)
         return name_subject(str(answer["status"]["userInfo"]["username"]))

@@ -41,7 +41,7 @@ class PoolQueries:
         self._answered: dict[str, tuple[float, Why]] = {}  # by pool uid: when, and why no worker is free
 
     def of(self, pool: Pool) -> Why:
-        """Why its floor is held or not."""
+        """The reason why the floor of the pool is held or not."""
         return explain_pool(PoolView(pool) if is_settled(pool) else PoolView(pool, self._workers(pool)))
 
     def verdict(self, pool: Pool) -> PoolVerdict:

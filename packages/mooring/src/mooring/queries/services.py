@@ -68,7 +68,7 @@ class ServiceQueries(LimitedQueries):
         return self._read(self._find(namespace, name))
 
     def pod_names(self, namespace: str, name: str) -> list[str]:
-        """The names of its pods, those that are ready last."""
+        """The names of the pods of a service, with the ready ones at the end."""
         pods = sorted(self._informer.pods(f"{namespace}/{name}"), key=lambda pod: (pod.ready, pod.name))
         return [pod.name for pod in pods]
 
@@ -132,7 +132,7 @@ class ServiceQueries(LimitedQueries):
         return NotFound(f"there is no service {name}", fix=suggest(name, seen, "services"))
 
     def _read(self, service: Service) -> ServiceReading:
-        """As its status says; but a status that nobody can read again is not to be believed."""
+        """The service with its status; the phase is Unknown while the caches of services cannot be read."""
         return read_service(service, self._informer.trouble)
 
 

@@ -39,7 +39,7 @@ class PoolSource(Protocol):
 
 
 class NodeSource(Protocol):
-    """Nodes, and those that would be made."""
+    """Nodes, and the nodes that an autoscaler would create."""
 
     @property
     def by_name(self) -> Mapping[str, Node]: ...

@@ -45,7 +45,7 @@ def test_a_node_that_drains_lists_who_holds_it_and_until_when():
     assert why.blockers == (
         "quarantined until 12:05:00Z: 3 starts failed",
         "worker/runners/linux-0 of acme, protected until 2026-03-01 12:05:00Z",
-        "worker/runners/linux-1 of nobody, not protected",
+        "worker/runners/linux-1 of no owner, not protected",
     )
     assert why.next_check == LATER and why.fix == "mooring drain-check node-1"
 

@@ -11,7 +11,7 @@ TokenReviewSpec -- the token
   string: token!
   [string]: audiences
 
-TokenReviewStatus -- whose it is, or why it is nobody's
+TokenReviewStatus -- the user of the token, or why there is none
   [string]: audiences
   bool: authenticated
   string: error

@@ -31,7 +31,7 @@ SubjectAccessReviewStatus -- yes or no, and why
   bool: allowed! denied
   string: evaluationError reason
 
-SubjectAccessReview (kind) -- asks whether somebody may do something
+SubjectAccessReview (kind) -- asks whether a user may do something
   SubjectAccessReviewSpec: spec! -- what is wanted
   SubjectAccessReviewStatus: status -- most recently observed status, written by the system
 
@@ -42,7 +42,7 @@ SubjectAccessReviewSpec
   ResourceAttributes: resourceAttributes
   string: uid user
 
-LocalSubjectAccessReview (kind) -- asks whether somebody may do something in one namespace
+LocalSubjectAccessReview (kind) -- asks whether a user may do something in one namespace
   SubjectAccessReviewSpec: spec! -- what is wanted
   SubjectAccessReviewStatus: status -- most recently observed status, written by the system
 

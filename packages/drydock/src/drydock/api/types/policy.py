@@ -16,7 +16,7 @@ PodDisruptionBudgetSpec -- which pods, and how many of them must stay
 PodDisruptionBudgetStatus -- how many may be taken away now
   int32: currentHealthy -- how many are healthy
   int32: desiredHealthy -- how many must stay healthy
-  {time}: disruptedPods -- pods being evicted, since when
+  {time}: disruptedPods -- pods that are being evicted, with the time of each eviction
   int32: disruptionsAllowed -- how many may be evicted now
   int32: expectedPods -- how many there should be
   [meta.Condition]: conditions (map type)

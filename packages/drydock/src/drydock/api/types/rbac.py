@@ -9,11 +9,11 @@ Role (kind) -- what may be done in one namespace
 PolicyRule -- some verbs on some resources
   [string]: verbs! -- what may be done; * for all
   [string]: apiGroups -- groups of the resources; the core group is empty
-  [string]: nonResourceURLs -- paths that are no resources
+  [string]: nonResourceURLs -- paths that are not resources
   [string]: resourceNames -- only objects with these names
   [string]: resources -- the resources; * for all
 
-RoleBinding (kind) -- gives a role to somebody, in one namespace
+RoleBinding (kind) -- gives a role to users, groups or accounts, in one namespace
   RoleRef: roleRef!
   [Subject]: subjects
 
@@ -30,7 +30,7 @@ ClusterRole (kind) -- what may be done, in a namespace or everywhere
 AggregationRule -- which other roles this one is made of
   [meta.LabelSelector]: clusterRoleSelectors
 
-ClusterRoleBinding (kind) -- gives a role to somebody, everywhere
+ClusterRoleBinding (kind) -- gives a role to users, groups or accounts, everywhere
   RoleRef: roleRef!
   [Subject]: subjects
 """

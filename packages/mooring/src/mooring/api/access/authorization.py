@@ -1,6 +1,6 @@
 """What a caller may do: one SubjectAccessReview for each question, remembered for a short while.
 
-While reviews fail, a caller that was allowed to read in the last minutes may go on reading. Nobody writes on memory.
+While reviews fail, a caller that was allowed to read in the last minutes may go on reading. Writes are refused.
 """
 
 import asyncio
@@ -64,7 +64,7 @@ class Authorization:
                 return True
             cause = error.message if isinstance(error, KubeError) else "no answer in time"
             raise Unavailable(
-                f"whether {identity.user} may {describe(wanted)} is not known: {cause}",
+                f"cannot check whether {identity.user} may {describe(wanted)}: {cause}",
                 fix="try again when the Kubernetes API answers; 'mooring doctor' checks the permissions of Mooring",
             ) from error
 
@@ -86,7 +86,7 @@ class Authorization:
 
 
 def describe(wanted: Access) -> str:
-    """As `kubectl auth can-i` takes it, with the place."""
+    """The access in the words of `kubectl auth can-i`, with its namespace."""
     resource = f"{wanted.resource}.{wanted.group}" if wanted.group else wanted.resource
     resource += f"/{wanted.subresource}" if wanted.subresource else ""
     name = f" {wanted.name!r}" if wanted.name else ""

@@ -48,7 +48,7 @@ class Guard:
     async def check(self, connection: Connection, handler: BaseRouteHandler) -> None:
         """Raise unless the request is allowed. The caller is in `request.user` afterwards.
 
-        Callers that prove nothing count by their address. Once they are too many, nobody is asked about them.
+        Callers that prove nothing count by their address. Once there are too many, they are refused without a review.
         """
         if not isinstance(handler.opt.get(KEY), Open):
             try:
@@ -70,7 +70,7 @@ class Guard:
             raise Forbidden("this route declares no act, so no caller may use it", fix="report this as a bug")
 
     async def visibility(self, connection: Connection) -> Visibility:
-        """What the caller may see of what the route lists. A route that is no list was authorized as a whole."""
+        """What the caller may see of what the route lists. A route that is not a list was authorized as a whole."""
         rule = connection.route_handler.opt.get(KEY)
         if not isinstance(rule, Sees):
             return EVERYTHING

@@ -8,7 +8,7 @@ from mooring.model.identity import Identity
 
 
 class PoolAccess:
-    """`exists` says whether there is such a pool."""
+    """What a caller may do with a pool. `exists`: whether the pool exists."""
 
     def __init__(self, authorization: Authorization, exists: Callable[[str, str], bool]) -> None:
         self._authorization = authorization

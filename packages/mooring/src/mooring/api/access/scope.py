@@ -38,7 +38,7 @@ class Scopes:
         return await self.where(identity, Act(LIST, resource), self._known[resource]())
 
     async def where(self, identity: Identity, act: Act, among: Iterable[str]) -> Namespaces:
-        """The namespaces in which the caller may do this: all, or some of those that are asked about."""
+        """The namespaces in which the caller may do this: all, or some of the given ones."""
         if await self._authorization.allows(identity, act.access()):
             return EVERYWHERE
         names = sorted(set(among))

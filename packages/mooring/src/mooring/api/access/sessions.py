@@ -101,5 +101,5 @@ def _digest(session_id: str) -> str:
 
 
 def no_session() -> Unauthorized:
-    """The error for a cookie that stands for nobody."""
+    """The error for a cookie without a session."""
     return Unauthorized("the session has ended", fix="log in again at /login")

@@ -1,6 +1,6 @@
 """`mooring install`: print the manifests of Mooring, for `kubectl apply -f -`.
 
-Before that it looks at the cluster: a control plane whose pods stay Pending on tainted nodes helps nobody.
+Before that it looks at the cluster: pods that no node takes would stay Pending.
 """
 
 import asyncio
@@ -144,7 +144,7 @@ def _refuse(options: InstallOptions, plan: InstallPlan, cluster: str) -> None:
 
 
 def _command(options: InstallOptions) -> str:
-    """The command as it was typed, without its placement."""
+    """The command as the user typed it, without the options for placement."""
     parts = ["mooring", "install", "--image", options.image, "--namespace", options.namespace]
     return shlex.join(parts) + _cluster_options(options)
 

@@ -62,5 +62,5 @@ def _lines_with_fix(result: Row) -> list[str]:
 
 
 def _fix(result: Row) -> str:
-    """Of the first pod that was skipped and has one. Older servers send none."""
+    """The fix of the first skipped pod that has a fix. Older servers send no fixes."""
     return next((str(item["fix"]) for item in result["items"] if item.get("fix")), "")

@@ -83,7 +83,7 @@ class Bars:
 
 
 def print_submission(found: Row) -> None:
-    """Print it in full."""
+    """Print a submission with all of its parts."""
     status = found["status"]
     jobs = status["jobs"]
     print(printable(f"submission/{found['namespace']}/{found['name']} {status['phase']}: {status['message']}"))

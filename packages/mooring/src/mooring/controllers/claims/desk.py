@@ -124,7 +124,7 @@ class ClaimDesk:
         return await self._follow(pool, queued, caller)
 
     async def _claim_now(self, pool: Pool, new: NewClaim, caller: Caller) -> Claim | None:
-        """A free worker, unless others wait already; None when the claim has to wait."""
+        """A free worker; None when the claim has to wait, also because other claims wait already."""
         while (place := self._ready.take(pool.key, new.owner)) is not None:
             try:
                 admission = await self._handover.claim(pool, new, place, caller)
@@ -152,14 +152,14 @@ class ClaimDesk:
         return await self._existing(pool, new, caller)
 
     async def _existing(self, pool: Pool, new: NewClaim, caller: Caller) -> Claim | None:
-        """Nobody is free; but the same request may have been served before."""
+        """No worker is free, but the same request may have been served before."""
         if new.idempotency_key is None:
             return None
         found = await self._ledger.claims.find_by_key(pool.namespace, pool.name, new.idempotency_key)
         return await self._follow(pool, judge_repeat(new, found).require(), caller) if found else None
 
     async def _refuse_over_limit(self, pool: Pool, owner: str) -> None:
-        """An owner over the limit gets that error, also when no worker is idle."""
+        """Refuse an owner that is over its limit; checked first, so also when no worker is idle."""
         limit = pool.spec.limits.per_owner
         if limit is not None and await self._ledger.claims.count_open(pool.namespace, pool.name, owner) >= limit:
             await self._refusals.require(Admission(AdmissionVerdict.LIMIT_REACHED), pool, owner)

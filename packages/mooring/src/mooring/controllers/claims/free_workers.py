@@ -61,7 +61,7 @@ class _Shelf:
         return next((worker for worker in found if worker is not None), None)
 
     def fullest(self) -> Worker | None:
-        """Of those that are in use."""
+        """The most loaded worker among those in use."""
         return next(self.workers(load for load in sorted(self.by_load, reverse=True) if load), None)
 
     def first_idle(self) -> Worker | None:

@@ -121,7 +121,7 @@ class Handover:
             self._completing.discard(claim.id)
 
     def resumable_in(self, pool: Pool, claim: Claim) -> float | None:
-        """The seconds until its handover may be resumed, 0 or less: now. None while it is being completed here.
+        """Seconds until its handover may be resumed; 0 or less means now. None while it is being completed here.
 
         The wait is for replicas that are only slow: clients that repeat their request faster than a mint answers would
         otherwise start the handover again each time.
@@ -229,7 +229,7 @@ class Handover:
 
 
 def _ours(outcome: Outcome) -> Claim:
-    """The claim under the epoch that this call gave it: ALREADY would be the epoch of another one."""
+    """The claim, if this call bound it. With ALREADY, the epoch is that of another call."""
     if outcome.verdict is Verdict.ALREADY:
         raise StaleEpoch("another replica completes the claim", fix="ask again")
     return outcome.require()

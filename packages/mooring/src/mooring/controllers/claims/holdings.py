@@ -36,7 +36,7 @@ class Holdings:
         return holding
 
     async def of(self, claim_id: str) -> Holding | None:
-        """The holding of a claim by its whole id; None if there is no such claim."""
+        """The holding of the claim with this full id; None if there is no such claim."""
         known = self._known.get(claim_id)
         if known is not None:
             return known

@@ -101,7 +101,7 @@ def _begin_series(pool: str) -> None:
 
 
 def hide_open_claims() -> None:
-    """The ledger could not be read: an old value would look like a present one."""
+    """Hide the metric while the ledger cannot be read: an old value would look current."""
     for gauge in (CLAIMS, QUEUE_DEPTH, OLDEST_WAIT):
         gauge.remove()
 

@@ -118,7 +118,7 @@ def shown_url(url: str) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """In words of our own: those of the HTTP client contain the URL with its query, and the headers with the key."""
+    """The reason without the text of the HTTP client, which contains the URL with its query and the key."""
     match error:
         case TimeoutError():
             return "no whole answer in time"
@@ -136,7 +136,7 @@ def _reason(error: Exception) -> str:
 
 
 def _describe(claim: Claim) -> dict[str, Any]:
-    """What both calls say about a claim."""
+    """The fields of a claim that both calls of the mint send."""
     return {
         "claim": claim.id,
         "epoch": claim.epoch,

@@ -48,7 +48,7 @@ class ReadyIndex:
         self._armed = True
 
     def idle(self, pool_key: str) -> int:
-        """How many workers are usable and nobody's."""
+        """How many workers are usable and have no owner."""
         definition = self._fleet.pool(pool_key)
         return self._pools[pool_key].count_idle(definition.spec if definition is not None else None)
 
@@ -159,7 +159,7 @@ class ReadyIndex:
                 self.refresh(pool_key)
 
     def ask(self) -> None:
-        """The ledger is about to be read: what changes hands from now on is newer than what comes back."""
+        """Called before the ledger is read: changes from now on are newer than the rows that the read returns."""
         self._touched.clear()
 
     def learn(self, live: LiveClaims) -> None:

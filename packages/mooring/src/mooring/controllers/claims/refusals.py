@@ -15,13 +15,13 @@ from mooring.planning.explanations.claims import NAMED, explain_full_queue, expl
 
 
 class NoIdleWorker(Unavailable):
-    """Nobody is free, and the claimer does not want to wait."""
+    """No worker is free, and the request does not wait."""
 
     code = "no_idle_worker"
 
 
 class WaitTimedOut(Unavailable):
-    """Nobody became free in time."""
+    """No worker became free in time."""
 
     code = "wait_timed_out"
 

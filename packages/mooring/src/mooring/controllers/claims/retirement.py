@@ -23,7 +23,7 @@ class WorkerClaimed(Conflict):
 
 
 class Retirement:
-    """Audited with who and why. What a live claim holds is refused, unless the claim is taken away first."""
+    """Deletes a worker, audited with actor and reason. Refused while a live claim holds it, unless it is revoked."""
 
     def __init__(self, context: Context, fleet: Fleet, desk: ClaimDesk) -> None:
         self._client = context.client

@@ -1,7 +1,7 @@
 """Clients of claims that wait: each replica writes signs of life for those that are connected to it.
 
 A claim whose client is silent gives up its place; one that was bound for a client that is gone gives up its worker.
-The first answer that names a worker marks its claim as taken. If that answer reaches nobody, the mark is void.
+The first answer that names a worker marks its claim as taken. The mark is void if the client does not get it.
 Silence is measured on the own clock, from one change that this replica saw to the next. It never counts while the
 ledger could not be written, because then no sign could arrive.
 """
@@ -36,7 +36,7 @@ class Stopping(Unavailable):
 
 
 class ClientGone(Unavailable):
-    """The client closed its connection while its claim waited. Nobody reads this answer."""
+    """The client closed its connection while its claim waited. No client reads this answer."""
 
     code = "client_gone"
 
@@ -53,7 +53,7 @@ class Caller:
 
     @property
     def gone(self) -> bool:
-        """Whether nobody reads the answer."""
+        """Whether no client reads the answer."""
         return self._disconnected or (self.is_closed is not None and self.is_closed())
 
     def disconnect(self) -> None:

@@ -24,7 +24,7 @@ class InvariantCommands:
         self._clock = context.clock
 
     async def pause(self, invariant: str, actor: str, reason: str) -> InvariantState:
-        """Off for all replicas, over restarts."""
+        """Switch an invariant off on all replicas. The pause survives restarts."""
         subject = Subject("Invariant", "", require_invariant(invariant))
         return await self._audited(
             lambda: self._switches.pause(invariant, actor=actor, reason=clean_reason(reason)),

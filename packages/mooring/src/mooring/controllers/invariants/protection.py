@@ -73,7 +73,7 @@ class ProtectionEnforcement:
         return self._ends.get(pool_key, ())
 
     async def run(self) -> None:
-        """Until cancelled. Without the ledger nobody knows who works: then nothing is touched."""
+        """Until cancelled. Without the ledger it is unknown which workers are busy, so nothing is changed."""
         while True:
             if self._context.gate.may_act():
                 with contained("protection"):

@@ -132,7 +132,7 @@ class PodAdoption:
         )
 
     def _patch(self, pool: Pool, pod: views.Pod, request: AdoptRequest) -> dict[str, Any]:
-        """Label, owner and marks in one write: nobody sees a worker whose sessions are unknown without its mark."""
+        """Label, owner and marks in one write: a worker whose sessions are unknown is never seen without its mark."""
         meta, now = pod.metadata, format_time(self._clock.now())
         labels: dict[str, str] = {names.POOL: pool.name, names.WORKER: meta.name}
         annotations: dict[str, str] = {

@@ -54,7 +54,7 @@ class WorkerCreation:
         self._expectations.deleted(pool.key, worker.uid)
 
     def backoff(self, key: str) -> Backoff | None:
-        """Until when nothing is created for a pool, and why."""
+        """The time before which nothing is created for a pool, and the reason."""
         return self._backoffs.get(key)
 
     def forget(self, key: str) -> None:
@@ -80,7 +80,7 @@ class WorkerCreation:
         self._events.created(pool, made)
 
     async def _create(self, pool: Pool, name: str, placed: Placed) -> Object | KubeError | None:
-        """One worker: the pod that this call made, the error, or None when there was nothing to make."""
+        """Create one worker. Returns its pod, the error, or None when nothing had to be created."""
         incarnation = self._context.ledger.incarnation.id
         body = worker_manifest(pool, name, placed, incarnation, self.server())
         try:

@@ -23,7 +23,7 @@ class PoolEvents:
             self._record(pool, "WorkersCreated", message, "/".join(pod.metadata.uid for pod in pods))
 
     def retired(self, pool: Pool, acts: Iterable[RetireWorker]) -> None:
-        """Workers were deleted, each for its reason."""
+        """Report deleted workers, each with its reason."""
         acts = tuple(acts)
         for reason, message in summarize_acts((act.worker.name, act.reason) for act in acts).items():
             uids = "/".join(act.worker.uid for act in acts if act.reason == reason)

@@ -124,7 +124,7 @@ class PlaceholderCreation:
         self._backoffs: dict[str, Backoff] = {}
 
     def backoff(self, key: str) -> Backoff | None:
-        """Until when none is created for a pool, and why."""
+        """The time before which no placeholder is created for a pool, and the reason."""
         return self._backoffs.get(key)
 
     def forget(self, key: str) -> None:

@@ -26,7 +26,7 @@ Body = dict[str, Any]
 
 
 class _Taken(Conflict):
-    """The name belongs to somebody else's object."""
+    """The name belongs to an object that Mooring did not make."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(f"a {kind} of that name belongs to another owner")

@@ -91,7 +91,7 @@ async def _read(reply: aiohttp.ClientResponse) -> Answer:
 
 
 def read_answer(body: bytes) -> Answer:
-    """What came with a 200, parsed. Whatever a service sends, it is that service's answer and nobody's error."""
+    """The body of a 200, parsed. A body that is not a document is an answer too, and never an error of Mooring."""
     try:
         document = parse_document(body)
     except NotADocument as problem:

@@ -64,7 +64,7 @@ class Admission:
     async def admit(self, view: Submission) -> datetime | None:
         """One look at a submission that has not begun; answers when to look again."""
         if (cancel := read_cancel(view)) is not None:
-            reason = f"cancelled by {cancel.by or 'somebody'} before anything was made"
+            reason = f"cancelled by {cancel.by or 'an unknown user'} before anything was made"
             await self._statuses.write(view, Standing(Phase.FAILED, reason, view.status.gates))
             return None
         found = await self._gates.read(view)
@@ -106,14 +106,14 @@ class Admission:
         return Decision(standing), cleared.adoption
 
     async def sweep(self, view: Submission) -> Cleared | None:
-        """Clear the way of a submission that was admitted already; None while somebody else has the lease."""
+        """Remove leftovers that block an admitted submission; None while another replica has the lease."""
         async with self._lease.hold(view.metadata.namespace) as ours:
             if not ours:
                 return None
             return await self._leftovers.sweep(view.metadata.namespace, _wanted(view), view.metadata.uid)
 
     def _stand_back(self, gates: tuple[Gate, ...]) -> Decision:
-        """Somebody else admits in this namespace now."""
+        """Another replica admits submissions in this namespace now."""
         seconds = self._entropy.between(*LEASE_RETRY_SECONDS)
         return self._wait(gates, "another submit is under way in this namespace", seconds)
 

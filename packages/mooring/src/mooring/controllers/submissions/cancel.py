@@ -1,4 +1,4 @@
-"""Whether somebody asked to stop a submission."""
+"""Requests to cancel a submission."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ from mooring.model.submission import Cancel
 
 
 def read_cancel(view: Submission) -> Cancel | None:
-    """Whether somebody asked to stop; a text that cannot be read asks for it too."""
+    """The request to cancel, if there is one. An annotation that cannot be parsed counts as one."""
     text = view.metadata.annotations.get(names.CANCEL)
     if text is None:
         return None

@@ -1,4 +1,4 @@
-"""What may be asked for: submit, cancel, remove, and read logs. Changes are audited with their actor and reason."""
+"""Commands of submissions: submit, cancel, remove, read logs. Changes are audited with their actor and reason."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ _LOG_BYTES = 512 * 1024
 
 @dataclass(frozen=True, slots=True)
 class _Asker:
-    """Who asks, and why."""
+    """The caller and the reason of a command."""
 
     actor: str
     reason: str = ""

@@ -26,7 +26,7 @@ class JobDeletion:
         self._acts.forget(uid)
 
     async def stop(self, view: Submission, stops: Sequence[StopJob]) -> None:
-        """What somebody asked for needs no second tick."""
+        """A delete that a user asked for needs no second tick."""
         for stop in stops:
             job = stop.job
             await self._auditor.carry_out(

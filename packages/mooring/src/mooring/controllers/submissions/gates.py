@@ -69,7 +69,7 @@ class GateReader:
         return Site(placed, preflight(pod, nodes, UNREAD, templates, namespace=namespace))
 
     async def config_maps(self, namespace: str, spec: SubmissionSpec) -> dict[str, bool | None]:
-        """Whether each that is required is there; None when that is unknown."""
+        """Whether each required ConfigMap exists; None when that is unknown."""
         return {name: await self._exists(CONFIGMAPS, namespace, name) for name in spec.requires.config_maps}
 
     async def pins(self, namespace: str, spec: SubmissionSpec, steps: dict[str, Step]) -> dict[str, Pinned]:
@@ -101,7 +101,7 @@ class GateReader:
         return None if found is None else bool(found)
 
     async def _warmup(self, namespace: str, name: str) -> tuple[str | None, int | None]:
-        """Its phase, and how many shards it has: of one that is everywhere, as many as there are places."""
+        """The phase of a Warmup and the number of its shards; with mode Broadcast, the number of its nodes."""
         try:
             found = await self._client.get(WARMUPS, name, namespace)
         except ObjectNotFound:

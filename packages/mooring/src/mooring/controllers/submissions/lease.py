@@ -36,7 +36,7 @@ class NamespaceLease:
 
     @contextlib.asynccontextmanager
     async def hold(self, namespace: str) -> AsyncIterator[bool]:
-        """True inside while the lease is ours; False at once when somebody else has it."""
+        """Yields True while this replica has the lease, and False at once when another replica has it."""
         if namespace in self._held_here:
             yield False
             return

@@ -28,7 +28,7 @@ class SubmissionStatuses:
         )
 
     def forget(self, key: str) -> None:
-        """The submission has ended, or is gone."""
+        """Forget a submission that has ended or was deleted."""
         self._writer.forget(key)
 
     def latest(self, cached: Submission) -> Submission:

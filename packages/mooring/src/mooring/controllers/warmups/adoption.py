@@ -26,7 +26,7 @@ class _Listing:
 
 
 class WarmAdoption:
-    """Remembers each listing until the next is due. Deletes are fenced on what was listed."""
+    """Lists adopted Jobs, and keeps each list until the next one is due. Deletes carry the uid that was listed."""
 
     def __init__(self, context: Context) -> None:
         self._client = context.client

@@ -1,4 +1,4 @@
-"""The invariant of warm Jobs while there is no Warmup: nothing breaks it then, and that is recorded like any check."""
+"""Checks the invariant of warm Jobs while there is no Warmup: it holds, and the check is recorded."""
 
 from collections.abc import Callable
 

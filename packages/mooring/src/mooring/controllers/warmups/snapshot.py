@@ -10,7 +10,7 @@ from mooring.planning.warmups.plan import WarmupSnapshot, plan_warmup
 
 
 class WarmupSnapshots:
-    """Takes them. Running fetches are asked how far they are, and missing pods why they are missing."""
+    """Takes snapshots, with the progress of running fetches and the reasons why pods are missing."""
 
     def __init__(
         self, informer: WarmupInformer, evidence: WarmEvidence, creation: WarmCreation, adoption: WarmAdoption

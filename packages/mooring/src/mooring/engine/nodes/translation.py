@@ -33,7 +33,7 @@ def node_from_view(node: views.Node) -> Node:
 
 
 def _offered(resource: str, text: str) -> int:
-    """How much a node offers, rounded as Kubernetes does; what nobody can read counts as nothing."""
+    """How much a node offers, rounded as Kubernetes does; a value that cannot be parsed counts as zero."""
     try:
         return count_of(resource, text)
     except InvalidInput:

@@ -134,7 +134,7 @@ WITH turn AS MATERIALIZED (
 SELECT {claim}, CASE WHEN queued_at IS NOT NULL THEN pg_notify('mooring_claim', id) END FROM bound
 
 -- name: mark_running
--- NOTIFY makes commits wait for each other, so an ordinary claim has none. Always one row, empty if nothing changed.
+-- NOTIFY makes commits wait for each other, so a claim that is served at once sends none. Always one row, even if empty.
 WITH changed AS (
     UPDATE claims SET
         state = 'running', running_at = greatest(claimed_at, $3), heartbeat_at = greatest(heartbeat_at, $3),

@@ -54,7 +54,7 @@ class Allowance(msgspec.Struct):
             self._close_block()
 
     def learn(self, found: Mapping[int, float]) -> None:
-        """A claim came after so many others, each number with its chance.
+        """Learn from a claim that came after this number of others, each number with its probability.
 
         Workers for it were ordered at the oldest step that is held.
         """

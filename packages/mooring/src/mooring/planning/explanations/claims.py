@@ -26,7 +26,7 @@ def explain_claim(claim: Claim) -> Why:
 def explain_place(
     claim: Claim, position: int | None, shortage: Why | None, expected_seconds: float | None = None
 ) -> Why:
-    """For a claim that waits or has waited: its place in the queue, and why no worker of its pool is free."""
+    """The place of a claim in the queue, and the reason why no worker of its pool is free."""
     soon = "" if expected_seconds is None else f", expected in about {expected_seconds:.0f} s"
     again = f"; {claim.reason}" if claim.rebinds and claim.reason else ""
     ahead = (f"{position - 1} claim(s) are served before it",) if position is not None and position > 1 else ()

@@ -58,7 +58,7 @@ def explain_invariant(facts: InvariantFacts) -> Why:
     match facts.state:
         case "paused":
             because = f": {facts.pause_reason}" if facts.pause_reason else ""
-            message = f"paused by {facts.paused_by or 'somebody'}{because}"
+            message = f"paused by {facts.paused_by or 'an unknown user'}{because}"
             blockers = (f"{facts.broken} broken, left as they are",) if facts.broken else ()
             return Why("paused", message, facts.paused_since or since, blockers, fix=f"mooring resume {facts.rule.id}")
         case "unknown":

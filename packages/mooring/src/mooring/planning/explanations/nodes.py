@@ -46,4 +46,4 @@ def explain_node(node: Node, quarantine: Quarantine | None, held: Sequence[HeldW
 def _describe(held_worker: HeldWorker) -> str:
     until = held_worker.protected_until
     protection = f"protected until {describe_moment(until)}" if until is not None else "not protected"
-    return f"worker/{held_worker.worker} of {held_worker.owner or 'nobody'}, {protection}"
+    return f"worker/{held_worker.worker} of {held_worker.owner or 'no owner'}, {protection}"

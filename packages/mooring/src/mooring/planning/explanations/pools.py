@@ -126,7 +126,7 @@ def _fix_refusal(view: PoolView) -> str:
 
 
 def _fix_leaks(view: PoolView) -> str:
-    """Retire the worker that has been stamped longest for nobody, if no claim holds any worker; empty otherwise."""
+    """Retire the worker that has been stamped longest without a live claim; empty if a claim holds any worker."""
     held = [item for item in view.workers if item.state in _HELD]
     if not held or any(item.why.code != STAMPED for item in held):
         return ""
@@ -205,7 +205,7 @@ def _next_end(view: PoolView) -> datetime | None:
 
 
 def _describe_groups(workers: Sequence[ClassifiedWorker]) -> tuple[str, ...]:
-    """Workers that start, drain, are lost or stamped for nobody: one line for each reason, the longest one first."""
+    """Workers that start, drain, are lost or stamped without claim: one line for each reason, the longest one first."""
     groups: dict[tuple[WorkerState, str], list[ClassifiedWorker]] = defaultdict(list)
     for item in workers:
         if item.state in _HOLDING_UP or item.why.code == STAMPED:

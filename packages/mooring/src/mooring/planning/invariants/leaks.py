@@ -78,7 +78,7 @@ def _plan_suspect(worker: Worker, stamp: Stamp, snapshot: ClaimsSnapshot) -> Act
         invariant=STAMPED_HAS_CLAIM,
         remedy=remedy,
         subject=Subject("Pod", worker.namespace, worker.name, worker.uid),
-        reason=f"stamped for {stamp.owner or 'nobody'}, but no live claim holds it{_kept(silent, silence, reclaim)}",
+        reason=f"stamped for {stamp.owner or 'no owner'}, but no live claim holds it{_kept(silent, silence, reclaim)}",
         proofs=proofs,
         age_seconds=age,
         floor_seconds=floor,

@@ -93,7 +93,7 @@ class ProtectionEnd:
 
     @property
     def message(self) -> str:
-        owner = self.hold.owner or "nobody"
+        owner = self.hold.owner or "an unknown owner"
         return (
             f"the session of {owner} on {self.worker.name} is protected until {_shown(self.until)}; "
             "after that its node may be drained under it"

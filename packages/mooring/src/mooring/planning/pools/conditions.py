@@ -113,7 +113,7 @@ def _ready(snapshot: PoolSnapshot, fleet: WorkerGroups, reasons: Sequence[Reason
 
 
 def _describe_kept(spec: PoolSpec, workers: Sequence[ClassifiedWorker]) -> list[str]:
-    """Workers that carry a stamp for nobody, and that only a person removes if nothing proves them idle."""
+    """Workers with a stamp but no live claim. If nothing proves them idle, only a person removes them."""
     stamped = sorted((item for item in workers if item.why.code == STAMPED), key=lambda item: item.worker.name)
     if not stamped or spec.effective_reclaim.policy == "Delete":
         return []

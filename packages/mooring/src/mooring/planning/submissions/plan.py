@@ -226,7 +226,7 @@ def _stops(states: Mapping[str, StepStatus], snapshot: SubmissionSnapshot) -> It
     cancel = snapshot.cancel
     if cancel is None:
         return
-    by = f"cancelled by {cancel.by or 'somebody'}" + (f": {cancel.reason}" if cancel.reason else "")
+    by = f"cancelled by {cancel.by or 'an unknown user'}" + (f": {cancel.reason}" if cancel.reason else "")
     for step in steps_of(snapshot.spec):
         job = snapshot.jobs.get(step.name)
         running = states[step.name].phase not in STEP_ENDED
@@ -295,7 +295,7 @@ def _message(phase: Phase, steps: tuple[StepStatus, ...], snapshot: SubmissionSn
     if stuck := next((step for step in steps if step.phase == StepPhase.STARTING and step.why), None):
         message.append(f"{stuck.name}: {stuck.why}")
     if snapshot.cancel is not None:
-        message.append(f"cancelled by {snapshot.cancel.by or 'somebody'}")
+        message.append(f"cancelled by {snapshot.cancel.by or 'an unknown user'}")
     if snapshot.held and phase not in (Phase.SUCCEEDED, Phase.FAILED):
         message.append(snapshot.held)
     return "; ".join(message)

@@ -101,7 +101,7 @@ def with_outside(survey: NodeSurvey, outside: Mapping[str, datetime]) -> NodeSur
 
 
 def is_unfit(node: Node) -> bool:
-    """Whether the node should get nothing new now."""
+    """Whether the node must get no new shard now."""
     return not node.ready or bool(node.draining_because)
 
 

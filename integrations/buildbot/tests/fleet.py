@@ -13,7 +13,7 @@ from drydock import Cluster, LocalOptions, local_cluster, plain_nodes
 from hawser.clock import Entropy, SystemClock
 from mooring.kinds.installation import install_crds
 from mooring.ledger.embedded import EmbeddedServer
-from packages.mooring.tests.fire.links import Link, Streams
+from packages.mooring.tests.fire.links import Cable, Streams
 from packages.mooring.tests.soak.stage import TOKEN, environment_of, free_port
 
 NODES = 4
@@ -91,9 +91,9 @@ async def running_fleet(folder: Path) -> AsyncIterator[Fleet]:
         stack.push_async_callback(database.stop)
         await install_crds(cluster.client, clock)
         fleet = Fleet(folder / "state", cluster)
-        link = Link(fleet.connect)
-        service = await asyncio.start_server(link.accept, "127.0.0.1", 0)
-        stack.callback(link.close)
+        cable = Cable(fleet.connect)
+        service = await asyncio.start_server(cable.accept, "127.0.0.1", 0)
+        stack.callback(cable.close)
         stack.callback(service.close)
         address = f"http://127.0.0.1:{service.sockets[0].getsockname()[1]}"
         for name in ("a", "b"):

@@ -25,6 +25,7 @@ class Cable:
         self._connect = connect
         self._whole = asyncio.Event()
         self._whole.set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     def cut(self) -> None:
         """From now on nothing passes, and nobody is notified."""
@@ -36,6 +37,10 @@ class Cable:
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, until one side ends it."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
         with contextlib.suppress(OSError, asyncio.CancelledError):  # the other side is gone, or the run ends
             try:
                 first = await reader.read(_CHUNK_BYTES)
@@ -44,6 +49,11 @@ class Cable:
                     await self._join(first, reader, writer)
             finally:
                 writer.close()
+
+    def close(self) -> None:
+        """End all connections."""
+        for task in self._tasks:
+            task.cancel()
 
     async def _join(self, first: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         theirs, ours = await self._connect()

@@ -116,7 +116,7 @@ class Limits:
             visit = self._begin_stream(caller)
         elif not path.startswith(_LIGHT) or _is_large(scope):
             visit = self._begin(caller, self._heavy, MOST_HEAVY, "pages and large requests", "ask again later")
-        elif scope["method"] == "POST" and _CLAIMS.fullmatch(path):
+        elif scope.get("method") == "POST" and _CLAIMS.fullmatch(path):
             visit = self._begin(caller, self._claims, self._options.open_requests, "claims", _RAISE)
         else:
             visit = self._begin(caller, self._open, self._options.open_requests, "requests", _RAISE)

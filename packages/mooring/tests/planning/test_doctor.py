@@ -204,7 +204,7 @@ def test_a_warm_dataset_whose_spec_became_invalid_fails_with_the_field():
     (check,) = doctor.judge_phases("warmup", [{"metadata": {"namespace": "ns", "name": "a"}, "status": warm}], NOW)
     assert (check.id, check.status) == ("warmup/ns/a", "fail")
     assert check.message == "ns/a is Ready, and its spec is not carried out: spec.size: 'big' is not allowed"
-    assert check.fix == "kubectl -n ns edit warmup a"
+    assert check.fix == "kubectl edit warmup a -n ns"
 
 
 @pytest.mark.parametrize(("seconds", "status"), [(60, "ok"), (600, "warn")])

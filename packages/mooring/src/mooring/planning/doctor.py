@@ -320,7 +320,7 @@ def _judge_phase(noun: str, item: Mapping[str, Any], now: datetime) -> Check | N
     invalid = next((one for one in status.get("conditions") or () if _is_invalid(one)), None)
     if invalid is not None:
         message = f"{key} is {phase}, and its spec is not carried out: {invalid.get('message', reason)}"
-        edit = f"kubectl -n {namespace} edit {_KINDS.get(noun, noun)} {name}"
+        edit = f"kubectl edit {_KINDS.get(noun, noun)} {name} -n {namespace}"
         return Check(f"{noun}/{key}", FAIL, message, evidence, edit)
     since = _not_serving_since(item, _SERVES[noun])
     if phase in _PASSING and since is not None and now - since > STARTED_AFTER:

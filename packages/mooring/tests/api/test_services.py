@@ -35,6 +35,21 @@ def test_a_dry_run_answers_with_the_preflight_and_writes_nothing(api: httpx.Clie
     assert api.get(f"/v1/services/{namespace}/dry").status_code == 404
 
 
+@pytest.mark.parametrize("query", [{"dryrun": "true"}, {"dry_run": "true"}, {"dryRun": "true", "force": "yes"}])
+def test_a_misspelt_parameter_of_an_order_is_refused_and_nothing_is_written(
+    api: httpx.Client, namespace: str, query: dict[str, str]
+):
+    answers = put(api, "typo", SPEC, **query), api.delete(f"/v1/services/{namespace}/typo", params=query)
+    for answer in answers:
+        assert (answer.status_code, answer.json()["code"]) == (400, "invalid_input"), answer.text
+        assert "dryRun" in answer.json()["detail"]["fix"]
+    assert api.get(f"/v1/services/{namespace}/typo").status_code == 404
+
+
+def test_a_wrong_value_is_reported_under_the_name_that_the_client_sent(api: httpx.Client, namespace: str):
+    assert put(api, "dry", SPEC, dryRun="maybe").json()["message"].startswith("dryRun: ")
+
+
 def test_a_service_is_created_serves_is_updated_and_deleted_with_what_it_owns(
     api: httpx.Client, up: Up, namespace: str
 ):

@@ -3,7 +3,14 @@
 import pytest
 
 from mooring.model.errors import InvalidInput
-from mooring.planning.destinations import OutgoingPolicy, parse_policy, refuse_address, refuse_destination, refuse_host
+from mooring.planning.destinations import (
+    OutgoingPolicy,
+    choose_fix,
+    parse_policy,
+    refuse_address,
+    refuse_destination,
+    refuse_host,
+)
 
 CLUSTER = OutgoingPolicy()
 
@@ -35,6 +42,23 @@ def test_loopback_is_reached_where_pods_are_processes_of_this_machine() -> None:
 @pytest.mark.parametrize("host", ["metadata.google.internal", "METADATA.google.internal.", "metadata", "instance-data"])
 def test_names_of_metadata_services_are_refused_before_they_are_resolved(host: str) -> None:
     assert refuse_host(host, CLUSTER)
+
+
+@pytest.mark.parametrize(
+    ("why", "setting"),
+    [
+        (refuse_destination("mint.example.com", "10.1.2.3", parse_policy("10.20.0.0/16", False)), "OUTGOING_ALLOW"),
+        (refuse_host("other.example.com", parse_policy("mint.example.com", False)), "OUTGOING_ALLOW"),
+        (refuse_address("127.0.0.1", loopback=False), "OUTGOING_LOOPBACK"),
+        (refuse_address("169.254.169.254", loopback=False), ""),
+        (refuse_host("metadata.google.internal", CLUSTER), ""),
+        ("mint.example.com cannot be resolved: Name or service not known", ""),
+    ],
+)
+def test_a_fix_names_only_a_setting_that_opens_the_destination(why: str, setting: str) -> None:
+    fix = choose_fix(why)
+    assert fix.startswith("correct the URL")
+    assert ("MOORING_" in fix) == bool(setting) and setting in fix
 
 
 ALLOW = "mint.example.com, .svc.cluster.local, 10.20.0.0/16, 192.0.2.7"

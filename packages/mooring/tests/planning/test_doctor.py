@@ -197,6 +197,16 @@ def test_services_and_warmups_speak_for_themselves():
     assert checks[1].fix == "kubectl -n ns describe managedservice c"
 
 
+def test_a_warm_dataset_whose_spec_became_invalid_fails_with_the_field():
+    valid = {"type": "Valid", "status": "False", "reason": "InvalidSpec", "message": "spec.size: 'big' is not allowed"}
+    ready = {"type": "Ready", "status": "True", "lastTransitionTime": seconds_ago(900)}
+    warm = {"phase": "Ready", "reason": "spec.size: 'big' is not allowed", "conditions": [valid, ready]}
+    (check,) = doctor.judge_phases("warmup", [{"metadata": {"namespace": "ns", "name": "a"}, "status": warm}], NOW)
+    assert (check.id, check.status) == ("warmup/ns/a", "fail")
+    assert check.message == "ns/a is Ready, and its spec is not carried out: spec.size: 'big' is not allowed"
+    assert check.fix == "kubectl edit warmup a -n ns"
+
+
 @pytest.mark.parametrize(("seconds", "status"), [(60, "ok"), (600, "warn")])
 def test_a_warmup_that_stays_stale_is_a_warning_with_its_reason(seconds: int, status: str):
     since = {"type": "Ready", "status": "False", "lastTransitionTime": seconds_ago(seconds)}

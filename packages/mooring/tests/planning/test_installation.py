@@ -2,9 +2,10 @@
 
 import pytest
 
-from mooring.cli.launch.placement_options import describe_options
+from mooring.cli.launch.placement_options import describe_options, name_advice, parse_toleration
 from mooring.kinds.manifests import manifests
 from mooring.kinds.release import Release
+from mooring.model.errors import InvalidInput
 from mooring.model.node import Node, NodeTemplate, Taint
 from mooring.model.placement import Placement
 from mooring.planning.fit import Usage
@@ -120,3 +121,20 @@ def test_without_room_no_placement_is_advised_but_what_the_nodes_lack():
 def test_a_cordoned_cluster_is_answered_with_the_uncordon():
     found = plan(node("a", unschedulable=True))
     assert (found.fits, found.advice, found.fix) == (False, (), "kubectl uncordon a")
+
+
+def test_no_option_at_all_is_an_advice_in_words():
+    found = plan(node("a", labels={"agentpool": "work"}), node_pool="wrok")
+    assert advised(found) == ["--node-pool work", ""]
+    assert [name_advice(one) for one in advised(found)] == ["--node-pool work", "no option for the placement"]
+
+
+@pytest.mark.parametrize("text", ["a b", "=x", "key=a b", "-key", "a/b/c", "key=" + "x" * 64])
+def test_a_toleration_that_no_taint_can_match_is_refused(text):
+    with pytest.raises(InvalidInput, match="--toleration"):
+        parse_toleration(text)
+
+
+@pytest.mark.parametrize("text", ["spot", "example.com/spot", "spot=:NoSchedule", "Workload_1=blast.x:NoExecute"])
+def test_a_toleration_of_a_possible_taint_is_taken(text):
+    assert parse_toleration(text)["key"] == text.partition("=")[0]

@@ -140,6 +140,36 @@ async def test_a_node_whose_claim_is_being_deleted_drains_before_anybody_taints_
         await replica.mooring.claims.desk.claim(POOL, ClaimRequest("acme"))
 
 
+TOLERANT = {
+    "spec": {
+        "tolerations": [{"operator": "Exists"}],
+        "containers": [{"name": "main", "image": "worker", "command": ["serve"]}],
+    }
+}
+
+
+@pytest.mark.parametrize("way", ["claim", "cordon"])
+@pytest.mark.world(nodes=1)
+async def test_no_worker_is_made_on_a_node_that_drains_although_the_scheduler_still_takes_it(world, way):
+    # Otherwise each new worker is deleted as soon as it is ready: 1,000 in ten minutes while Karpenter was away.
+    await install_karpenter(world)
+    await world.client.create(NODECLAIMS, node_claim("claim-1", "node-1"))
+    world.start()
+    await world.pool(warm=2, max=4, **({"template": TOLERANT} if way == "cordon" else {}))
+    await world.until_idle(2)
+    if way == "claim":
+        await world.client.delete(NODECLAIMS, "claim-1")
+    else:
+        await mark(world, "node-1", "")
+    seen: set[str] = set()
+    for _ in range(120):
+        await world.clock.sleep(1)
+        seen |= {pod.metadata.uid for pod in (await world.client.list_page(PODS, namespace=NAMESPACE)).items}
+    assert len(seen) == 4, "two idle ones, and two that wait for another node"
+    await world.sandbox.fleet.add_node("node-2")
+    await world.until_idle(2)
+
+
 @pytest.mark.world(nodes=2)
 async def test_a_session_that_is_held_idle_blocks_a_roll_no_longer_than_the_ceiling(world):
     desk = world.start().mooring.claims.desk

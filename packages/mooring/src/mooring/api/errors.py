@@ -132,8 +132,11 @@ _SEND_ONE = {"field": "body", "fix": "send a JSON object; /docs lists its fields
 
 
 def _problem(message: Any) -> dict[str, Any]:
-    """The part of the request that is wrong, and why. Handlers call the body `data`, clients do not."""
+    """The part of the request that is wrong, and why, by the name that clients use. Handlers call the body `data`."""
     problem = {"key": "request", "message": "not allowed", **(message if isinstance(message, dict) else {})}
+    if problem.get("source") == "query":
+        first, *others = str(problem["key"]).split("_")
+        return {**problem, "key": "".join((first, *map(str.capitalize, others)))}
     return {**problem, "key": "body"} if problem["key"] == "data" else problem
 
 

@@ -8,6 +8,7 @@ from litestar.params import QueryParameter
 
 from mooring.api.access.acts import ORDER_POOL
 from mooring.api.access.pools import PoolAccess
+from mooring.api.order_query import refuse_unknown_parameters
 from mooring.api.parameters import Reason
 from mooring.controllers.pools.commands import PoolCommands
 from mooring.model.identity import actor_of
@@ -43,6 +44,7 @@ async def put_pool(
     reason: Reason = "",
 ) -> PoolChanged:
     """The stored spec becomes the spec that is sent. With `metadata.uid` only that pool is changed, else 409."""
+    refuse_unknown_parameters(request, "dryRun", "reason")
     await pool_access.require(request.user, namespace, name)
     order = read_pool_order(namespace, name, await request.json())
     if dry_run:

@@ -10,6 +10,7 @@ from litestar.types import ControllerRouterHandler
 
 from mooring.api.access.acts import DELETE_SERVICE, DEPLOY
 from mooring.api.access.services import DeployAccess
+from mooring.api.order_query import refuse_unknown_parameters
 from mooring.api.parameters import Reason
 from mooring.controllers.services.commands import Ordered, ServiceCommands
 from mooring.model.identity import actor_of
@@ -68,6 +69,7 @@ async def put_service(
     With `metadata.uid` or `metadata.resourceVersion` only that object or version is changed, else 409. `preflight` says
     whether nodes take its pods; a service that no node takes is stored, and nothing of it is applied until one does.
     """
+    refuse_unknown_parameters(request, "dryRun", "reason")
     await deploy_access.require(request.user, namespace, name)
     order = read_order(namespace, name, await request.json())
     if dry_run:
@@ -93,6 +95,7 @@ async def delete_service(
     reason: Reason = "",
 ) -> ServiceChanged:
     """Delete a service. Kubernetes then deletes what it owns: its Deployment with all pods, its Service, its budget."""
+    refuse_unknown_parameters(request, "dryRun", "uid", "reason")
     if dry_run:
         return _answer(await service_commands.preview_removal(namespace, name, uid), dry_run=True)
     return _answer(await service_commands.remove(namespace, name, uid, actor=actor_of(request.user), reason=reason))

@@ -12,7 +12,7 @@ from yarl import URL
 
 from mooring.engine.metrics import OUTGOING_REFUSED
 from mooring.model.errors import Refused
-from mooring.planning.destinations import FIX, OutgoingPolicy, is_address, refuse_destination, refuse_url
+from mooring.planning.destinations import OutgoingPolicy, choose_fix, is_address, refuse_destination, refuse_url
 
 
 class DestinationRefused(Refused):
@@ -80,4 +80,4 @@ async def find_refusal(url: str, policy: OutgoingPolicy, names: AbstractResolver
 
 def _refusal(why: str) -> DestinationRefused:
     OUTGOING_REFUSED.inc()
-    return DestinationRefused(why, fix=FIX)
+    return DestinationRefused(why, fix=choose_fix(why))

@@ -24,8 +24,8 @@ RESERVED_KEYS = frozenset({"job-name", "controller-uid", "pod-template-hash"})  
 _LONGEST_GRACE_SECONDS = 86_400
 _TEXTS_OF_TOLERATIONS = ("key", "operator", "value", "effect")
 _VOLUME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_KEY = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-_LABEL = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
+LABEL_KEY = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 
 
 class PodTemplate(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -86,7 +86,7 @@ def check_pod_template(template: PodTemplate, siblings: SiblingFields) -> Iterat
     """All errors and conflicts, each with its field, the value and what is allowed."""
     yield from check_keys(f"{FIELD}.labels", template.labels)
     for key, value in template.labels.items():
-        if not _LABEL.fullmatch(value):
+        if not LABEL_VALUE.fullmatch(value):
             yield InvalidInput(
                 f"{FIELD}.labels[{key}]", value, "a label's value: at most 63 letters, digits, - _ and ."
             )
@@ -114,7 +114,7 @@ def check_keys(place: str, entries: Mapping[str, str]) -> Iterator[InvalidInput]
     for key, value in entries.items():
         if key.startswith(RESERVED_PREFIXES) or key in RESERVED_KEYS:
             yield InvalidInput(f"{place}[{key}]", value, "left out: Mooring or Kubernetes sets that key itself")
-        elif not _KEY.fullmatch(key):
+        elif not LABEL_KEY.fullmatch(key):
             yield InvalidInput(place, key, "a key such as app or example.com/team")
 
 

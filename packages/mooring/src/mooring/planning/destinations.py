@@ -18,7 +18,8 @@ _METADATA_NAMES = frozenset(
 )
 # IPv6 addresses that end with the IPv4 address they lead to: NAT64, NAT64 of a site, IPv4-compatible.
 _ENDS_WITH_IPV4 = tuple(map(ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "::/96")))
-FIX = "correct the URL, or allow it with MOORING_OUTGOING_ALLOW"
+_NOT_LISTED = "is not in MOORING_OUTGOING_ALLOW"
+_OWN_MACHINE = "is this machine itself"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def refuse_host(host: str, policy: OutgoingPolicy) -> str:
     if host.lower().rstrip(".") in _METADATA_NAMES:
         return f"{host} is a metadata service"
     if policy.names and not policy.networks and not policy.names_host(host):
-        return f"{host} is not in MOORING_OUTGOING_ALLOW"
+        return f"{host} {_NOT_LISTED}"
     return ""
 
 
@@ -75,7 +76,7 @@ def refuse_destination(host: str, address: str, policy: OutgoingPolicy) -> str:
     found = _unwrap(ip_address(address))
     if any(found in network for network in policy.networks if network.version == found.version):
         return ""
-    return f"{host} ({address}) is not in MOORING_OUTGOING_ALLOW"
+    return f"{host} ({address}) {_NOT_LISTED}"
 
 
 @lru_cache(maxsize=16_384)  # health checks ask for the same addresses repeatedly
@@ -86,7 +87,7 @@ def refuse_address(address: str, loopback: bool) -> str:
     except ValueError:
         return f"{address!r} is not an IP address"
     if found.is_loopback:
-        return "" if loopback else f"{address} is this machine itself"
+        return "" if loopback else f"{address} {_OWN_MACHINE}"
     if found.is_link_local or any(found in network for network in _METADATA):
         return f"{address} is link-local or a metadata service: that is where clouds keep credentials"
     if found.is_unspecified or found.is_multicast or (found.version == 4 and found.is_reserved):
@@ -103,6 +104,17 @@ def refuse_url(url: str, policy: OutgoingPolicy) -> str:
     if not host:
         return "the URL has no host"
     return refuse_host(host, policy) or (refuse_destination(host, host, policy) if is_address(host) else "")
+
+
+def choose_fix(why: str) -> str:
+    """What helps against a refusal: a setting is named only if it opens that destination."""
+    if _NOT_LISTED in why:
+        return "correct the URL, or allow it with MOORING_OUTGOING_ALLOW"
+    if _OWN_MACHINE in why:
+        return "correct the URL, or set MOORING_OUTGOING_LOOPBACK=true where pods are processes of this machine"
+    if "cannot be resolved" in why:
+        return "correct the URL, or the DNS of the cluster"
+    return "correct the URL: no setting allows this destination"
 
 
 def is_address(host: str) -> bool:

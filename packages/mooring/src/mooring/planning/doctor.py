@@ -317,11 +317,20 @@ def _judge_phase(noun: str, item: Mapping[str, Any], now: datetime) -> Check | N
     if phase in ("Failed", "Unknown"):
         judged = FAIL if phase == "Failed" else UNKNOWN
         return Check(f"{noun}/{key}", judged, f"{key} is {phase}: {reason}", evidence, fix)
+    invalid = next((one for one in status.get("conditions") or () if _is_invalid(one)), None)
+    if invalid is not None:
+        message = f"{key} is {phase}, and its spec is not carried out: {invalid.get('message', reason)}"
+        edit = f"kubectl edit {_KINDS.get(noun, noun)} {name} -n {namespace}"
+        return Check(f"{noun}/{key}", FAIL, message, evidence, edit)
     since = _not_serving_since(item, _SERVES[noun])
     if phase in _PASSING and since is not None and now - since > STARTED_AFTER:
         message = f"{key} is {shown} for {(now - since).total_seconds():.0f} s: {reason}"
         return Check(f"{noun}/{key}", WARN, message, {**evidence, "since": since.isoformat()}, fix)
     return None
+
+
+def _is_invalid(condition: Mapping[str, Any]) -> bool:
+    return condition.get("type") == "Valid" and condition.get("status") == "False"
 
 
 def _not_serving_since(item: Mapping[str, Any], serves: str) -> datetime | None:

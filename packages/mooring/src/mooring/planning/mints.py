@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from mooring.model.doctor_report import Check, CheckStatus
 from mooring.model.pool import MintAuth, Pool, SecretKey
-from mooring.planning.destinations import FIX
+from mooring.planning.destinations import choose_fix
 
 
 class KeyState(StrEnum):
@@ -33,7 +33,7 @@ def judge_mint_url(pool: Pool, refusals: Mapping[str, str]) -> Check:
     if not refusals:
         return Check(_check_id(pool), CheckStatus.OK, "its mint may be called; the calls are not authenticated")
     said = "; ".join(f"spec.mint.{name} is not called: {why}" for name, why in refusals.items())
-    return Check(_check_id(pool), CheckStatus.FAIL, said, dict(refusals), FIX)
+    return Check(_check_id(pool), CheckStatus.FAIL, said, dict(refusals), choose_fix(said))
 
 
 def judge_mint_key(pool: Pool, which: SecretKey, state: KeyState, subject: str) -> Check:

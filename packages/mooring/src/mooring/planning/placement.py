@@ -20,7 +20,7 @@ class Placed:
     nodes: int = 0
     problem: str = ""
     fix: str = ""
-    avoid: tuple[str, ...] = ()  # names of nodes that are quarantined for new workers
+    avoid: tuple[str, ...] = ()  # names of nodes that are quarantined for new workers, or drain without a taint
     templates: tuple[str, ...] = ()  # names of node pools that could create a matching node
     prefer: tuple[str, ...] = ()  # names of preferred nodes
     require: tuple[str, ...] = ()  # names of nodes of which one is required; empty: any node
@@ -30,7 +30,7 @@ class Placed:
     def fingerprint(self) -> str:
         """Changes when new pods would get another placement than existing ones.
 
-        Quarantined nodes are not part of it.
+        Nodes to avoid are not part of it.
         """
         terms = sorted(":".join(str(part) for part in sorted(one.items())) for one in self.tolerations)
         parts = [*map(repr, sorted(self.node_selector.items())), *terms, *self.require]

@@ -255,7 +255,7 @@ async def test_a_mint_at_a_metadata_service_is_not_called_and_the_error_says_so(
     pool = Pool("runners", "linux", "pool-uid", 1, msgspec.convert(spec, PoolSpec))
     with pytest.raises(MintFailed, match="the mint of runners/linux is not called") as refused:
         await minter.mint(pool, row(ClaimState.CLAIMED, epoch=1, attempt=1))
-    assert "MOORING_OUTGOING_ALLOW" in refused.value.fix
+    assert refused.value.fix == "correct the URL: no setting allows this destination"
     await minter.close()
 
 

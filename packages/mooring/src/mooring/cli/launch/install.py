@@ -13,7 +13,7 @@ import yaml
 
 from mooring.cli.failures import fail
 from mooring.cli.launch.cluster_view import ClusterUnread, read_cluster
-from mooring.cli.launch.placement_options import PlacementOptions, describe_options, read_affinity
+from mooring.cli.launch.placement_options import PlacementOptions, describe_options, name_advice, read_affinity
 from mooring.cli.output import printable
 from mooring.kinds.deployment import tls_secret
 from mooring.kinds.manifests import Body, manifests
@@ -139,8 +139,9 @@ def _refuse(options: InstallOptions, plan: InstallPlan, cluster: str) -> None:
         fail(Unschedulable(message, fix=plan.fix))
     first, *others = (describe_options(one, options.placement.affinity) for one in plan.advice)
     for other in others:
-        _note(f"instead of {first} also this helps: {other}")
-    fail(Unschedulable(message, fix=f"{_command(options)} {first} | kubectl{_cluster_options(options)} apply -f -"))
+        _note(f"instead of {name_advice(first)} also this helps: {name_advice(other)}")
+    advised = f"{_command(options)} {first}".rstrip()
+    fail(Unschedulable(message, fix=f"{advised} | kubectl{_cluster_options(options)} apply -f -"))
 
 
 def _command(options: InstallOptions) -> str:

@@ -9,6 +9,7 @@ import yaml
 
 from mooring.model.errors import InvalidInput
 from mooring.model.placement import Placement
+from mooring.model.pod_template import LABEL_KEY, LABEL_VALUE
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _AFFINITIES = {"nodeAffinity", "podAffinity", "podAntiAffinity"}
@@ -39,7 +40,7 @@ def parse_toleration(text: str) -> dict[str, Any]:
     """A toleration from KEY[=VALUE][:EFFECT]. Without a value any value, without an effect all effects."""
     rest, colon, effect = text.partition(":")
     key, equals, value = rest.partition("=")
-    if not key or (colon and effect not in EFFECTS):
+    if not (LABEL_KEY.fullmatch(key) and LABEL_VALUE.fullmatch(value)) or (colon and effect not in EFFECTS):
         raise InvalidInput("--toleration", text, f"KEY[=VALUE][:EFFECT], with an effect of {', '.join(EFFECTS)}")
     toleration: dict[str, Any] = {"key": key, "operator": "Equal" if equals else "Exists"}
     if equals:
@@ -74,9 +75,14 @@ def describe_options(placement: Placement, affinity: str = "") -> str:
     return shlex.join(options)
 
 
+def name_advice(options: str) -> str:
+    """The options in a sentence, also if there are none."""
+    return options or "no option for the placement"
+
+
 def _label(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
-    if not key or not equals:
+    if not equals or not (LABEL_KEY.fullmatch(key) and LABEL_VALUE.fullmatch(value)):
         raise InvalidInput("--node-selector", text, "KEY=VALUE")
     return key, value
 

@@ -23,6 +23,7 @@ from mooring.model.silence import PoolSilence
 from mooring.planning.fit import plan_preflight
 from mooring.planning.invariants.protection import ProtectionEnd
 from mooring.planning.placement import Placed
+from mooring.planning.pools.leaving_nodes import find_leaving_nodes
 from mooring.planning.pools.node_claims import find_unbounded_nodes
 from mooring.planning.pools.snapshot import HeadroomView, LedgerView, PoolSnapshot
 from mooring.planning.quarantine import plan_avoidance
@@ -81,7 +82,9 @@ class PoolSnapshots:
         claims = await self._read_ledger(pool)
         nodes, closed = self._context.nodes.by_name, self._views.quarantines.closed()
         placed = self._context.nodes.place(pool.spec.placement, pool.namespace)
-        placed = replace(placed, avoid=plan_avoidance(closed, nodes.values(), placed))
+        leaving = find_leaving_nodes(nodes.values(), placed, pool.spec.template)
+        quarantined = plan_avoidance(closed, nodes.values(), placed)
+        placed = replace(placed, avoid=tuple(sorted({*leaving, *quarantined})))
         unhealthy = self._views.health.failed_in(pool.key)
         cache = self._classified.setdefault(pool.key, ClassificationCache())
         return PoolSnapshot(

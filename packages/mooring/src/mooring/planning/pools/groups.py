@@ -140,9 +140,11 @@ def _count(workers: tuple[ClassifiedWorker, ...]) -> dict[WorkerState, int]:
 def describe_stuck(snapshot: PoolSnapshot, worker: Worker) -> str:
     """Why a starting worker should be replaced; empty if it should not."""
     avoid = frozenset(snapshot.placed.avoid)
-    if worker.node in avoid and (failure := describe_failed_start(worker)):
+    if worker.node in avoid & snapshot.quarantined.keys() and (failure := describe_failed_start(worker)):
         return f"it does not start ({failure}) on {worker.node}, which is quarantined"
-    if worker.unschedulable and not worker.node and worker.avoids & snapshot.nodes.keys() != avoid:
+    # It does not fit on the nodes that drain either, or it would be there.
+    staying = {name for name, node in snapshot.nodes.items() if not node.draining_because}
+    if worker.unschedulable and not worker.node and worker.avoids & staying != avoid & staying:
         return "it waits for a node, and the set of quarantined nodes has changed since it was created"
     placed = snapshot.placed
     outdated = placed.settled and not placed.problem and worker.placement not in ("", placed.fingerprint)

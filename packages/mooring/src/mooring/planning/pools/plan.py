@@ -138,7 +138,9 @@ def _plan_creates(snapshot: PoolSnapshot, fleet: WorkerGroups, reasons: list[Rea
 
 def _tell_quarantine(snapshot: PoolSnapshot, reasons: list[Reason]) -> None:
     for name in snapshot.placed.avoid:
-        quarantine = snapshot.quarantined[name]
+        quarantine = snapshot.quarantined.get(name)
+        if quarantine is None:  # it drains, and its own reason is in the list of nodes
+            continue
         until = quarantine.until.strftime("%H:%M:%SZ")
         reasons.append(Reason("quarantined", f"{name} gets no new workers until {until}: {quarantine.reason}"))
 

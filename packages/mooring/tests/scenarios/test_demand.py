@@ -7,6 +7,7 @@ from hawser.errors import KubeError
 from mooring.controllers.claims.refusals import NoIdleWorker, QueueFull
 from mooring.model.claim_request import ClaimRequest
 from mooring.queries.claims import read_waiting
+from mooring.queries.pool_detail import read_pool
 from packages.mooring.tests.scenarios.harbour import NAMESPACE
 
 START_SECONDS = 20.0
@@ -142,6 +143,8 @@ async def test_a_waiting_claim_reads_its_place_and_how_long_it_is_expected_to_wa
     assert reading.position == 1
     assert 0 < reading.expected_wait_seconds <= START_SECONDS
     assert f"expected in about {reading.expected_wait_seconds:.0f} s" in reading.why.message
+    shown = (await read_pool(first.mooring.queries, NAMESPACE, "elastic", world.clock.now())).queue
+    assert [one.expected_seconds for one in shown] == [reading.expected_wait_seconds], "the page says the same"
 
 
 async def test_a_flood_of_one_owner_does_not_starve_another_in_a_fair_queue(world):

@@ -1,5 +1,7 @@
 """Pools whose floor follows demand, in the whole application."""
 
+import re
+
 import pytest
 
 from drydock import Script
@@ -145,6 +147,22 @@ async def test_a_waiting_claim_reads_its_place_and_how_long_it_is_expected_to_wa
     assert f"expected in about {reading.expected_wait_seconds:.0f} s" in reading.why.message
     shown = (await read_pool(first.mooring.queries, NAMESPACE, "elastic", world.clock.now())).queue
     assert [one.expected_seconds for one in shown] == [reading.expected_wait_seconds], "the page says the same"
+
+
+@slow_starts
+async def test_the_sum_behind_the_floor_is_that_of_the_status_at_any_time(world):
+    first = world.start("a")
+    await world.pool("elastic", max=60, demand={"min": 1})
+    await world.until_idle(1, name="elastic")
+    for seconds in (20, 60, 90):
+        await claim_for(world, first, seconds, every=2.0)
+        await world.clock.sleep(5)  # the status is written soon after each step of ten seconds
+        queries = first.mooring.queries
+        reading = await queries.history.demand.of_pool(queries.fleet.find_pool(NAMESPACE, "elastic"))
+        needed = re.search(r"so (\d+) idle", reading.status.because)[1]
+        assert any(f": {needed} needed" in line for line in reading.sum), (reading.status.because, reading.sum)
+        assert f"floor: {reading.status.floor}" in reading.sum
+        assert reading.targets
 
 
 async def test_a_flood_of_one_owner_does_not_starve_another_in_a_fair_queue(world):

@@ -182,8 +182,9 @@ async def test_a_flood_of_one_owner_does_not_starve_another_in_a_fair_queue(worl
     for owner in ("flood", "flood", "flood", "flood", "late"):
         tasks.append(world.enter(wait_and_pass_on(owner)))
         await world.clock.sleep(1)
-    with pytest.raises(QueueFull):
+    with pytest.raises(QueueFull, match="is full for flood") as refused:
         await desk.claim(f"{NAMESPACE}/fair", ClaimRequest("flood", wait=60.0))
+    assert "at most 4 claims of flood may wait" in refused.value.detail["why"]["message"]
     await desk.release(held.id, held.epoch)
     await world.clock.sleep(60)
     assert served.index("late") <= 1

@@ -47,3 +47,8 @@ def test_a_worker_of_one_owner_is_counted_for_one_claim() -> None:
     workers = [coming(0, 10.0), coming(1, 5.0)]
     pool = elastic(12.0, slots=4, max=2, sharing="PerOwner")
     assert [compute_expected_wait(pool, workers, place, NOW) for place in (1, 2, 3)] == [2.0, 7.0, None]
+
+
+@pytest.mark.parametrize(("age", "expected"), [(11.0, 1.0), (15.0, 0.0), (24.0, 0.0), (25.0, None), (3600.0, None)])
+def test_a_start_that_takes_far_longer_than_others_promises_nothing(age: float, expected: float | None) -> None:
+    assert compute_expected_wait(elastic(12.0), [coming(0, age)], 1, NOW) == expected

@@ -8,6 +8,8 @@ from mooring.model.pool import Pool
 from mooring.model.worker import ClassifiedWorker, WorkerState
 from mooring.planning.demand.model import ASSUMED_START_SECONDS
 
+LATEST_SHARE = 2.0  # of the mean start, after which nothing is known of one that goes on
+
 
 def compute_start_seconds(pool: Pool, workers: Sequence[ClassifiedWorker]) -> float | None:
     """The mean start of the workers that are there, or the one that the floor is planned with; None without either."""
@@ -29,7 +31,8 @@ def compute_expected_wait(
 ) -> float | None:
     """Seconds until the claim at a place of the queue gets a worker that starts for it.
 
-    None if that is not known: no start was seen, or `max` is reached and it depends on when others give one back.
+    None if that is not known: no start was seen, `max` is reached and it depends on when others give one back, or the
+    worker that starts for it takes far longer than others did.
     """
     start = compute_start_seconds(pool, workers)
     if start is None or position < 1:
@@ -40,5 +43,6 @@ def compute_expected_wait(
         reverse=True,
     )
     if place <= len(ages):
-        return max(0.0, start - ages[place - 1])
+        age = ages[place - 1]
+        return max(0.0, start - age) if age <= LATEST_SHARE * start else None
     return start if place - len(ages) <= pool.spec.max - len(workers) else None

@@ -40,8 +40,8 @@ def test_a_time_without_an_offset_is_in_utc() -> None:
     assert read_trace("2026-01-05T09:00:00\n2026-01-05T09:00:01Z\n") == [32_400.0, 32_401.0]
 
 
-def simulate(trace: Path, svg: Path | None = None) -> None:
-    asked = SimulateCommand(trace, "", "", Demand(), ("2s",), "24h", 1, svg, Format.TABLE)
+def simulate(trace: Path | None, svg: Path | None = None, from_ledger: str = "") -> None:
+    asked = SimulateCommand(trace, from_ledger, "", Demand(), ("2s",), "24h", 1, svg, Format.TABLE)
     run_simulation(asked, lambda: pytest.fail("no server is asked"))
 
 
@@ -65,3 +65,9 @@ def test_numbers_of_the_table_are_shown_even_if_they_are_zero(
     simulate(trace)
     heading = capsys.readouterr().out.splitlines()[0]
     assert "  LATE  " in heading and "  CLAIMS  " in heading
+
+
+@pytest.mark.parametrize("pool", ["linux", "runners/", "/linux", "a/b/c", "runners/ "])
+def test_a_pool_of_the_ledger_is_named_with_its_namespace(pool: str) -> None:
+    with pytest.raises(InvalidInput, match="NAMESPACE/NAME"):
+        simulate(None, from_ledger=pool)

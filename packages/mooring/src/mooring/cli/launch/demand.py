@@ -109,6 +109,8 @@ def _traces(asked: SimulateCommand, endpoint: Callable[[], Endpoint]) -> Iterato
         trace = read_trace(_read_file(asked.trace))
         yield Played(asked.trace.name, trace, trace[-1] + 1.0)
     elif asked.from_ledger:
+        if not all(part.strip() for part in asked.from_ledger.split("/")) or asked.from_ledger.count("/") != 1:
+            raise InvalidInput("--from-ledger", asked.from_ledger, "NAMESPACE/NAME of a pool")
         arrivals = Connection(endpoint()).get(f"/v1/pools/{asked.from_ledger}/arrivals")
         halves = arrivals["halfSeconds"]
         if not halves:

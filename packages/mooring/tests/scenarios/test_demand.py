@@ -1,5 +1,7 @@
 """Pools whose floor follows demand, in the whole application."""
 
+import re
+
 import pytest
 
 from drydock import Script
@@ -7,6 +9,7 @@ from hawser.errors import KubeError
 from mooring.controllers.claims.refusals import NoIdleWorker, QueueFull
 from mooring.model.claim_request import ClaimRequest
 from mooring.queries.claims import read_waiting
+from mooring.queries.pool_detail import read_pool
 from packages.mooring.tests.scenarios.harbour import NAMESPACE
 
 START_SECONDS = 20.0
@@ -142,6 +145,24 @@ async def test_a_waiting_claim_reads_its_place_and_how_long_it_is_expected_to_wa
     assert reading.position == 1
     assert 0 < reading.expected_wait_seconds <= START_SECONDS
     assert f"expected in about {reading.expected_wait_seconds:.0f} s" in reading.why.message
+    shown = (await read_pool(first.mooring.queries, NAMESPACE, "elastic", world.clock.now())).queue
+    assert [one.expected_seconds for one in shown] == [reading.expected_wait_seconds], "the page says the same"
+
+
+@slow_starts
+async def test_the_sum_behind_the_floor_is_that_of_the_status_at_any_time(world):
+    first = world.start("a")
+    await world.pool("elastic", max=60, demand={"min": 1})
+    await world.until_idle(1, name="elastic")
+    for seconds in (20, 60, 90):
+        await claim_for(world, first, seconds, every=2.0)
+        await world.clock.sleep(5)  # the status is written soon after each step of ten seconds
+        queries = first.mooring.queries
+        reading = await queries.history.demand.of_pool(queries.fleet.find_pool(NAMESPACE, "elastic"))
+        needed = re.search(r"so (\d+) idle", reading.status.because)[1]
+        assert any(f": {needed} needed" in line for line in reading.sum), (reading.status.because, reading.sum)
+        assert f"floor: {reading.status.floor}" in reading.sum
+        assert reading.targets
 
 
 async def test_a_flood_of_one_owner_does_not_starve_another_in_a_fair_queue(world):
@@ -161,8 +182,9 @@ async def test_a_flood_of_one_owner_does_not_starve_another_in_a_fair_queue(worl
     for owner in ("flood", "flood", "flood", "flood", "late"):
         tasks.append(world.enter(wait_and_pass_on(owner)))
         await world.clock.sleep(1)
-    with pytest.raises(QueueFull):
+    with pytest.raises(QueueFull, match="is full for flood") as refused:
         await desk.claim(f"{NAMESPACE}/fair", ClaimRequest("flood", wait=60.0))
+    assert "at most 4 claims of flood may wait" in refused.value.detail["why"]["message"]
     await desk.release(held.id, held.epoch)
     await world.clock.sleep(60)
     assert served.index("late") <= 1

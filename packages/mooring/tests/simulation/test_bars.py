@@ -4,13 +4,12 @@ import pytest
 
 from hawser.clock import Entropy
 from mooring.model.demand import Demand
-from mooring.model.errors import InvalidInput
 from mooring.simulation.bars import STARTS, TRACES, describe_bar, meets_bar, play_bar
 from mooring.simulation.comparison import compare
 from mooring.simulation.drawing import draw
 from mooring.simulation.fleet import Fleet
 from mooring.simulation.runs import Setting, run_fixed, run_planned
-from mooring.simulation.traces import HOUR, make_poisson, read_trace
+from mooring.simulation.traces import HOUR, make_poisson
 
 
 @pytest.mark.slow
@@ -56,12 +55,3 @@ def test_the_planner_beats_a_floor_that_is_too_small_and_costs_less_than_one_tha
     assert planned.idle_hours < run_fixed(trace, setting, 30).idle_hours
     assert compare("half hours", trace, setting).best_floor > 5
     assert draw([(trace, compare("half hours", trace, setting))]).count("<path") == 1
-
-
-def test_a_trace_is_read_from_seconds_or_times() -> None:
-    assert read_trace("at\n3.5\n1\n") == [1.0, 3.5]
-    assert read_trace("2026-01-05T00:00:01+00:00,acme\n2026-01-05T00:01:00+00:00,acme\n") == [1.0, 60.0]
-    with pytest.raises(InvalidInput, match="line 2"):
-        read_trace("1\nsoon\n")
-    with pytest.raises(InvalidInput, match="one arrival a line"):
-        read_trace("\n")

@@ -2,13 +2,17 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from math import ceil
 
 from mooring.model.pool import Pool
 from mooring.model.worker import ClassifiedWorker, WorkerState
+from mooring.planning.demand.model import ASSUMED_START_SECONDS
+
+LATEST_SHARE = 2.0  # of the mean start, after which nothing is known of one that goes on
 
 
 def compute_start_seconds(pool: Pool, workers: Sequence[ClassifiedWorker]) -> float | None:
-    """The mean start of the workers that are there, or the one that is learnt; None if neither is known."""
+    """The mean start of the workers that are there, or the one that the floor is planned with; None without either."""
     taken = [
         (item.worker.ready_since - item.worker.created_at).total_seconds()
         for item in workers
@@ -16,7 +20,10 @@ def compute_start_seconds(pool: Pool, workers: Sequence[ClassifiedWorker]) -> fl
     ]
     if taken:
         return sum(taken) / len(taken)
-    return pool.status.demand.start_seconds if pool.status.demand is not None else None
+    if pool.status.demand is None:
+        return None
+    learned = pool.status.demand.start_seconds
+    return ASSUMED_START_SECONDS if learned is None else learned
 
 
 def compute_expected_wait(
@@ -24,15 +31,18 @@ def compute_expected_wait(
 ) -> float | None:
     """Seconds until the claim at a place of the queue gets a worker that starts for it.
 
-    None if that is not known: no start was seen, or `max` is reached and it depends on when others give one back.
+    None if that is not known: no start was seen, `max` is reached and it depends on when others give one back, or the
+    worker that starts for it takes far longer than others did.
     """
     start = compute_start_seconds(pool, workers)
     if start is None or position < 1:
         return None
+    place = position if pool.spec.separates_owners else ceil(position / pool.spec.slots)
     ages = sorted(
         ((now - item.worker.created_at).total_seconds() for item in workers if item.state is WorkerState.STARTING),
         reverse=True,
     )
-    if position <= len(ages):
-        return max(0.0, start - ages[position - 1])
-    return start if position - len(ages) <= pool.spec.max - len(workers) else None
+    if place <= len(ages):
+        age = ages[place - 1]
+        return max(0.0, start - age) if age <= LATEST_SHARE * start else None
+    return start if place - len(ages) <= pool.spec.max - len(workers) else None

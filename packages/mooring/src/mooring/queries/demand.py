@@ -9,9 +9,13 @@ from mooring.ledger.port import Ledger
 from mooring.model.demand import Demand, DemandStatus
 from mooring.model.errors import NotFound
 from mooring.model.pool import Pool
+from mooring.model.pool_history import COARSE_SECONDS, FINE_SECONDS
+from mooring.planning.demand.history import learn_samples, unlearned_since
 from mooring.planning.demand.model import aim_of, read_model
 from mooring.planning.demand.outlook import Outlook
 from mooring.planning.explanations.demand import explain_demand
+
+MOST_UNSAVED = 2 * COARSE_SECONDS // FINE_SECONDS  # samples that an answer adds to what is saved
 
 
 class WaitTarget(msgspec.Struct, frozen=True, rename="camel"):
@@ -22,7 +26,7 @@ class WaitTarget(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class DemandReading(msgspec.Struct, frozen=True, rename="camel"):
-    """`status` as in the pool; `sum` says line by line how the floor follows, as of the last five minutes."""
+    """`status` as in the pool; `sum` says line by line how the floor follows."""
 
     namespace: str
     name: str
@@ -43,7 +47,7 @@ class TargetsReading(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class DemandQueries:
-    """Reads what the leader has saved, so that every replica answers."""
+    """Reads what the leader has saved and the samples since, so that every replica answers as the leader decides."""
 
     def __init__(self, ledger: Ledger, clock: Clock) -> None:
         self._ledger = ledger
@@ -56,7 +60,9 @@ class DemandQueries:
             raise NotFound(f"the floor of {pool.key} is fixed: spec.warm {pool.spec.warm}", fix="set spec.demand")
         outlook = await self._outlook(pool)
         lines = (
-            explain_demand(pool, demand, outlook) if outlook else ("nothing was learned yet: it takes five minutes",)
+            explain_demand(pool, demand, outlook, self._clock.now())
+            if outlook
+            else ("nothing is learned yet: it takes some seconds",)
         )
         targets = (
             [WaitTarget(one.wait_seconds, -(-one.floor // pool.spec.slots)) for one in outlook.waits] if outlook else []
@@ -77,4 +83,9 @@ class DemandQueries:
         model = read_model(saved) if saved is not None else None
         if model is None or pool.spec.demand is None:
             return None
-        return model.look(self._clock.now().timestamp(), aim_of(pool.spec, pool.spec.demand))
+        now, aim = self._clock.now(), aim_of(pool.spec, pool.spec.demand)
+        samples = await self._ledger.history.of_pool(
+            pool.namespace, pool.name, step_seconds=FINE_SECONDS, since=unlearned_since(model, now), until=now
+        )
+        learn_samples(model, samples[-MOST_UNSAVED:], aim)
+        return model.look(now.timestamp(), aim)

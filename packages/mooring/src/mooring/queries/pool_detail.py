@@ -20,7 +20,10 @@ MOST_CLAIMS = 1_000
 
 
 class Waiting(msgspec.Struct, frozen=True, rename="camel"):
-    """A claim in the queue: how long it waits, and when it may get a worker, if sessions end as in the last minutes."""
+    """A claim in the queue: how long it waits, and when it may get a worker.
+
+    That is when one has started for it or, if `max` leaves no room for one, if sessions end as in the last minutes.
+    """
 
     claim: ClaimReading
     waited_seconds: float
@@ -58,7 +61,7 @@ async def read_pool(readings: Readings, namespace: str, name: str, now: datetime
     samples = (await readings.history.recent()).get(f"{namespace}/{name}", [])
     rate = compute_end_rate(samples, now)
     waiting = sorted((one for one in claims if one.state == ClaimState.QUEUED), key=lambda one: one.position or 0)
-    queue = [Waiting(one, (now - one.created_at).total_seconds(), _expect(one.position, rate)) for one in waiting]
+    queue = [Waiting(one, (now - one.created_at).total_seconds(), _expect(one, rate)) for one in waiting]
     return PoolDetail(pool, workers, queue, _owners(claims, pool.spec.limits.per_owner), ledger=True)
 
 
@@ -73,8 +76,10 @@ def compute_end_rate(samples: list[Sample], now: datetime) -> float:
     return sum(recent) / RECENT_SECONDS
 
 
-def _expect(position: int | None, rate: float) -> float | None:
-    return position / rate if position and rate else None
+def _expect(claim: ClaimReading, rate: float) -> float | None:
+    if claim.expected_wait_seconds is not None:
+        return claim.expected_wait_seconds
+    return claim.position / rate if claim.position and rate else None
 
 
 def _owners(claims: list[ClaimReading], limit: int | None) -> list[OwnerUse]:

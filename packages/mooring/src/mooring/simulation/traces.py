@@ -1,12 +1,10 @@
-"""Arrivals of claims to play: made from a seed, or read from a file."""
+"""Arrivals of claims to play, made from a seed."""
 
 from bisect import insort
 from collections.abc import Callable
-from datetime import datetime
 from math import cos, log, pi
 
 from hawser.clock import Entropy
-from mooring.model.errors import InvalidInput
 
 DAY = 86_400.0
 HOUR = 3600.0
@@ -90,31 +88,3 @@ SYNTHETIC: dict[str, Callable[[float, Entropy], Trace]] = {
     "step": step,
     "spikes": spikes,
 }
-
-
-def read_trace(text: str) -> Trace:
-    """Arrivals from text, one a line, as seconds or as times; more columns, after a comma or a space, are left out."""
-    found: Trace = []
-    for number, line in enumerate(text.splitlines(), 1):
-        word = line.replace(",", " ").split("#")[0].split()
-        if not word or (number == 1 and not word[0][:1].isdigit()):  # empty, or a heading
-            continue
-        found.append(_read_moment(word[0], number))
-    if not found:
-        raise InvalidInput("--trace", "an empty file", "one arrival a line")
-    first = min(found)
-    begin = first - first % DAY if first > DAY else 0.0  # times of day stay times of day
-    return sorted(at - begin for at in found)
-
-
-def _read_moment(word: str, number: int) -> float:
-    try:
-        return float(word)
-    except ValueError:
-        pass
-    try:
-        return datetime.fromisoformat(word).timestamp()
-    except ValueError:
-        raise InvalidInput(
-            "--trace", word, f"in line {number}: seconds, or a time such as 2026-01-05T09:00:00Z"
-        ) from None

@@ -39,7 +39,7 @@ def test_missing_ones_are_created_under_names_that_are_free() -> None:
 @pytest.mark.parametrize(
     ("changes", "wanted", "because"),
     [
-        ({"room": 1}, 1, "spec.max leaves room for 1 more workers"),
+        ({"room": 1}, 1, "spec.max leaves room for 1 more worker"),
         ({"room": -2}, 0, "spec.max leaves room for 0 more workers"),
         ({"outlook": replace(OUTLOOK, quiet=True)}, 0, "no claim came for 300s and none is expected"),
         ({"demand": Demand(headroom=Headroom(workers=3), dry_run=True)}, 0, "dry run: no headroom is kept"),

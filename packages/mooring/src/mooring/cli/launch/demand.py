@@ -11,26 +11,27 @@ from mooring.cli.output import Column, Format, Row, show_table
 from mooring.client.connection import Connection, Endpoint
 from mooring.model.demand import Demand, check_demand
 from mooring.model.duration import parse_short_duration
-from mooring.model.errors import InvalidInput, Refused
+from mooring.model.errors import InvalidInput, Misconfigured, Refused
 from mooring.simulation.bars import TRACES, describe_bar, meets_bar
 from mooring.simulation.comparison import Comparison, compare
 from mooring.simulation.drawing import draw
 from mooring.simulation.runs import Setting
-from mooring.simulation.traces import DAY, SYNTHETIC, Trace, read_trace
+from mooring.simulation.trace_files import read_trace
+from mooring.simulation.traces import DAY, SYNTHETIC, Trace
 
 EVERY = "all"
 MOST = 2000
 USUAL_STARTS = (2.0, 40.0)
-_COLUMNS = (
+_COLUMNS = (  # numbers as text: a column of zeros says something here
     Column("TRACE", lambda row: row["trace"]),
     Column("START", lambda row: f"{row['startSeconds']:g} s"),
-    Column("CLAIMS", lambda row: row["claims"]),
+    Column("CLAIMS", lambda row: str(row["claims"])),
     Column("IN TIME", lambda row: f"{row['inTime']:.2%}"),
     Column("IDLE H", lambda row: f"{row['idleHours']:.1f}"),
-    Column("BEST FIXED", lambda row: row["bestFloor"]),
+    Column("BEST FIXED", lambda row: str(row["bestFloor"])),
     Column("ITS IDLE H", lambda row: f"{row['bestIdleHours']:.1f}"),
     Column("COST", lambda row: f"{row['cost']:.2f} x"),
-    Column("LATE", lambda row: row["late"]),
+    Column("LATE", lambda row: str(row["late"])),
     Column("LATE AT EQUAL COST", lambda row: f"{row['equalLate']:.0f}"),
     Column("TURNS/H", lambda row: f"{row['turnsAnHour']:.1f}"),
 )
@@ -88,7 +89,7 @@ def run_simulation(asked: SimulateCommand, endpoint: Callable[[], Endpoint]) -> 
             found.append((played, compare(played.name, played.trace, setting)))
     rows = [_row(comparison, asked.demand.percentile if asked.bars else None) for _, comparison in found]
     if asked.svg is not None:
-        asked.svg.write_text(draw([(played.trace, comparison) for played, comparison in found]))
+        _write_drawing(asked.svg, draw([(played.trace, comparison) for played, comparison in found]))
     if asked.output is Format.JSON:
         print(json.dumps(rows, indent=2))
     else:
@@ -105,9 +106,11 @@ def _traces(asked: SimulateCommand, endpoint: Callable[[], Endpoint]) -> Iterato
     if len(given) != 1:
         raise InvalidInput("arrivals", len(given), "one of --trace, --from-ledger, --synthetic and --bars")
     if asked.trace is not None:
-        trace = read_trace(asked.trace.read_text())
+        trace = read_trace(_read_file(asked.trace))
         yield Played(asked.trace.name, trace, trace[-1] + 1.0)
     elif asked.from_ledger:
+        if not all(part.strip() for part in asked.from_ledger.split("/")) or asked.from_ledger.count("/") != 1:
+            raise InvalidInput("--from-ledger", asked.from_ledger, "NAMESPACE/NAME of a pool")
         arrivals = Connection(endpoint()).get(f"/v1/pools/{asked.from_ledger}/arrivals")
         halves = arrivals["halfSeconds"]
         if not halves:
@@ -120,6 +123,22 @@ def _traces(asked: SimulateCommand, endpoint: Callable[[], Endpoint]) -> Iterato
             raise InvalidInput("--synthetic", asked.synthetic, f"one of {', '.join(SYNTHETIC)}, or {EVERY}")
         for name in names:
             yield Played(name, SYNTHETIC[name](2 * DAY, Entropy(asked.seed)), 2 * DAY)
+
+
+def _read_file(file: Path) -> str:
+    try:
+        return file.read_text()
+    except OSError as error:
+        raise Misconfigured(f"--trace: {file}: {error.strerror}", fix="give the path of a file") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput("--trace", str(file), "a file with text in UTF-8") from error
+
+
+def _write_drawing(file: Path, drawing: str) -> None:
+    try:
+        file.write_text(drawing)
+    except OSError as error:
+        raise Misconfigured(f"--svg: {file}: {error.strerror}", fix="name a file that can be written") from error
 
 
 def _seconds(field: str, text: str) -> float:

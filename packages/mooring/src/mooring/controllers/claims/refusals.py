@@ -59,7 +59,7 @@ class Refusals:
     async def require(self, admission: Admission, pool: Pool, owner: str) -> Claim:
         """The claim that was admitted, or the error that says why there is none."""
         if admission.verdict is AdmissionVerdict.QUEUE_FULL:
-            raise self._queue_full(pool)
+            raise self._queue_full(pool, owner if pool.spec.fairness is not None else "")
         limit = pool.spec.limits.per_owner
         if admission.verdict is not AdmissionVerdict.LIMIT_REACHED or limit is None:
             return admission.require()
@@ -68,9 +68,10 @@ class Refusals:
         why = explain_limit(pool.key, owner, limit, page.items, page.total)
         raise LimitReached("the owner's limit is reached", fix=why.fix, detail=_detail(why))
 
-    def _queue_full(self, pool: Pool) -> QueueFull:
-        why = explain_full_queue(pool.key, pool.spec.limits.max_queued or 0, self._shortage(pool))
-        return QueueFull(f"the queue of {pool.key} is full", fix=why.fix, detail=_detail(why))
+    def _queue_full(self, pool: Pool, owner: str) -> QueueFull:
+        why = explain_full_queue(pool.key, pool.spec.limits.max_queued or 0, self._shortage(pool), owner)
+        whose = f" for {owner}" if owner else ""
+        return QueueFull(f"the queue of {pool.key} is full{whose}", fix=why.fix, detail=_detail(why))
 
 
 def _detail(why: Why) -> dict[str, Any]:

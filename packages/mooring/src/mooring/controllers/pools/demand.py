@@ -5,7 +5,7 @@ The history is the only source. A replica that takes over reads the last model a
 """
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 import msgspec
 import structlog
@@ -15,8 +15,9 @@ from mooring.controllers.pools.informer import PoolInformer
 from mooring.controllers.pools.metrics import DEMAND_ARRIVALS, DEMAND_FLOOR
 from mooring.engine.context import Context
 from mooring.model.pool import Pool
-from mooring.model.pool_history import COARSE_SECONDS, FINE_KEPT, FINE_SECONDS, Sample
-from mooring.planning.demand.model import DemandModel, Step, aim_of, read_model
+from mooring.model.pool_history import COARSE_SECONDS, FINE_SECONDS
+from mooring.planning.demand.history import learn_samples, unlearned_since
+from mooring.planning.demand.model import DemandModel, aim_of, read_model
 from mooring.planning.demand.outlook import Outlook
 from mooring.planning.demand.plan import DemandPlan, HeldFloor
 
@@ -91,24 +92,19 @@ class DemandTracker:
         known = self._known.get(pool.key)
         if demand is None:
             return
-        if known is None or known.pool_uid != pool.uid:
+        fresh = known is None or known.pool_uid != pool.uid
+        if known is None or fresh:
             saved = await self._ledger.demand.load(pool.namespace, pool.name)
             model = read_model(saved) if saved is not None else DemandModel()
             if model is None:
                 log.warning("the learned demand cannot be read; learning starts again", pool=pool.key)
                 model = DemandModel()
             known = self._known[pool.key] = _Known(pool.uid, model)
-        model, aim = known.model, aim_of(pool.spec, demand)
-        since = max(datetime.fromtimestamp(model.until, UTC), at - FINE_KEPT)
+        model = known.model
         samples = await self._ledger.history.of_pool(
-            pool.namespace, pool.name, step_seconds=FINE_SECONDS, since=since, until=at
+            pool.namespace, pool.name, step_seconds=FINE_SECONDS, since=unlearned_since(model, at), until=at
         )
-        for sample in samples:
-            model.learn(step_of(sample), aim)
-        if samples and int(at.timestamp()) % COARSE_SECONDS == 0:
+        learn_samples(model, samples, aim_of(pool.spec, demand))
+        # The first time at once: those who read it then lack five minutes at most, and never a day.
+        if samples and (fresh or int(at.timestamp()) % COARSE_SECONDS == 0):
             await self._ledger.demand.save(pool.namespace, pool.name, msgspec.to_builtins(model, str_keys=True), at=at)
-
-
-def step_of(sample: Sample) -> Step:
-    """A sample as the model takes it in."""
-    return Step(sample.at.timestamp(), sample.arrivals, sample.starts, sample.holds, sample.waits)

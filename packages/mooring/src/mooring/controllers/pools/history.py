@@ -27,7 +27,7 @@ from mooring.model.usage import BUSY, IDLE, STARTING
 log = structlog.get_logger()
 
 LATE_SECONDS = 2.0  # claims are written by all replicas: some of a moment arrive after it
-MOST_POOLS = 500  # of which history is kept, by name; each takes about 6 MB in the end
+MOST_POOLS = 500  # of which history is kept, those with demand first; each takes about 6 MB in the end
 MOST_SUMMARIES = 12  # in one go, after a time without leader
 
 
@@ -103,7 +103,7 @@ def count_seconds(gauges: Iterable[Gauges]) -> None:
 
 def compute_gauges(pools: Iterable[Pool], starts: Mapping[str, dict[int, int]]) -> list[Gauges]:
     """The pools as their statuses show them, with the starts that were seen, by pool key."""
-    chosen = sorted(pools, key=lambda pool: pool.key)[:MOST_POOLS]
+    chosen = sorted(pools, key=lambda pool: (pool.spec.demand is None, pool.key))[:MOST_POOLS]
     return [
         Gauges(
             namespace=pool.namespace,

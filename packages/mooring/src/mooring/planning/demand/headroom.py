@@ -110,8 +110,13 @@ def _want(snapshot: HeadroomSnapshot) -> tuple[int, str]:
     if outlook.quiet:
         return 0, f"no claim came for {demand.scale_down_after} and none is expected"
     if snapshot.room < demand.headroom.workers:
-        return max(0, snapshot.room), f"spec.max leaves room for {max(0, snapshot.room)} more workers"
-    return demand.headroom.workers, f"room for {demand.headroom.workers} more workers is kept on nodes"
+        room = max(0, snapshot.room)
+        return room, f"spec.max leaves room for {_more_workers(room)}"
+    return demand.headroom.workers, f"room for {_more_workers(demand.headroom.workers)} is kept on nodes"
+
+
+def _more_workers(count: int) -> str:
+    return "1 more worker" if count == 1 else f"{count} more workers"
 
 
 def _free_names(snapshot: HeadroomSnapshot, count: int) -> tuple[str, ...]:

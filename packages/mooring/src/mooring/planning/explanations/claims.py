@@ -53,11 +53,12 @@ def explain_limit(pool_key: str, owner: str, limit: int, held: Sequence[Claim], 
     )
 
 
-def explain_full_queue(pool_key: str, limit: int, shortage: Why) -> Why:
-    """Why a claim may not wait for a worker of the pool."""
+def explain_full_queue(pool_key: str, limit: int, shortage: Why, owner: str = "") -> Why:
+    """Why a claim may not wait for a worker of the pool; `owner` is named where the limit is one of each owner."""
+    whose = f" of {owner}" if owner else ""
     return Why(
         code="queue_full",
-        message=f"at most {limit} claims may wait for {pool_key}, and as many do: {shortage.message}",
+        message=f"at most {limit} claims{whose} may wait for {pool_key}, and as many do: {shortage.message}",
         since=shortage.since,
         blockers=shortage.blockers,
         next_check=shortage.next_check,

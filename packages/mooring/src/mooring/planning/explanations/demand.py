@@ -1,9 +1,13 @@
 """The sum behind a floor that follows demand, line by line."""
 
+from collections.abc import Iterator
+from datetime import datetime
+from math import ceil
+
 from mooring.model.demand import Demand
 from mooring.model.pool import Pool
 from mooring.planning.demand.outlook import Outlook
-from mooring.planning.demand.plan import round_two
+from mooring.planning.demand.plan import FALL_SECONDS, DemandSnapshot, compute_bounds, round_two
 
 _BASES = {
     "level": "the level of the last half day",
@@ -12,7 +16,7 @@ _BASES = {
 }
 
 
-def explain_demand(pool: Pool, demand: Demand, outlook: Outlook) -> tuple[str, ...]:
+def explain_demand(pool: Pool, demand: Demand, outlook: Outlook, now: datetime) -> tuple[str, ...]:
     """How the floor follows: rate, correction, start, window, expected claims, what chance needs, bounds."""
     status = pool.status.demand
     lines = [f"claims expected: {_per_minute(outlook.usual_rate)} a minute, by {_BASES[outlook.base]}"]
@@ -41,13 +45,7 @@ def explain_demand(pool: Pool, demand: Demand, outlook: Outlook) -> tuple[str, .
             f"bursts and errors of the forecast, as seen so far: {round_two(max(0.0, spread)):g} more, so that at most "
             f"{round_two(outlook.late_share * 100):g} % of claims find none: {outlook.needed} needed"
         )
-    if pool.spec.slots > 1:
-        lines.append(f"slots: {pool.spec.slots} claims a worker")
-    lines.append(
-        f"highest of the last {demand.scale_down_after}: {outlook.highest}; bounds: {demand.min} to "
-        f"{pool.spec.max if demand.max is None else demand.max}"
-    )
-    lines.append(f"floor: {status.floor if status is not None else 'not decided yet'}")
+    lines += _explain_floor(pool, demand, outlook, now)
     if status is not None and status.headroom is not None:
         room = status.headroom
         lines.append(
@@ -55,6 +53,21 @@ def explain_demand(pool: Pool, demand: Demand, outlook: Outlook) -> tuple[str, .
             f"{room.waiting} wait for a node; {room.because}"
         )
     return tuple(lines)
+
+
+def _explain_floor(pool: Pool, demand: Demand, outlook: Outlook, now: datetime) -> Iterator[str]:
+    """From claims that need a worker to workers, within the bounds of this moment."""
+    highest = ceil(outlook.highest / pool.spec.slots)
+    if pool.spec.slots > 1:
+        needed = ceil(outlook.needed / pool.spec.slots)
+        yield f"slots: {outlook.needed} claims / {pool.spec.slots} a worker = {needed} workers needed"
+    low, high, bound = compute_bounds(DemandSnapshot(now, demand, pool.spec.max, pool.spec.slots, outlook))
+    by = "" if bound == "min" else f" by {bound}"
+    yield f"highest of the last {demand.scale_down_after}: {highest}; bounds: {low}{by} to {high}"
+    status = pool.status.demand
+    floor = "not decided yet" if status is None else str(status.floor)
+    falls = status is not None and status.floor > max(low, highest)
+    yield f"floor: {floor}" + (f", lowered by a tenth every {FALL_SECONDS:g} s" if falls else "")
 
 
 def _per_minute(rate: float) -> str:

@@ -41,7 +41,7 @@ def check(refusal: Refusal, state: Path) -> list[str]:
     lines = ended.complaint
     assert 1 <= len(lines) <= 2, ended.err
     assert re.match(r"mooring: [a-z_]+: \S", lines[0])
-    assert lines[1:] == [] or lines[1].startswith(("  fix: ", "  runbook: "))
+    assert lines[1:] == [] or lines[1].startswith("  fix: ")
     assert refusal.names in lines[0]
     assert not processes_of(state)
     return lines

@@ -73,8 +73,8 @@ class Finished:
 
     @property
     def complaint(self) -> list[str]:
-        """What it said on stderr, without the lines that tell of progress."""
-        return [line for line in self.err.splitlines() if not line.endswith("…")]
+        """What it said on stderr, without lines of progress and of the runbook."""
+        return [line for line in self.err.splitlines() if not line.endswith("…") and not line.startswith("  runbook: ")]
 
 
 def run_command(*arguments: str, within: float = 180.0, **environment: str) -> Finished:

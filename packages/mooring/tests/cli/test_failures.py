@@ -65,6 +65,7 @@ def test_a_refused_claim_prints_its_why_since_when_and_every_blocker(kind, capsy
         "  place 2 (since 2026-03-01 12:00:00Z)",
         "  0 idle",
         "  1 ahead",
+        f"  runbook: {RUNBOOK} wait_timed_out",
         "  fix: wait longer",
     ]
 
@@ -77,17 +78,28 @@ def test_an_error_without_a_why_or_a_fix_leads_to_the_runbook(capsys):
     ]
 
 
-def test_an_error_is_one_line_and_its_fix_another(capsys: pytest.CaptureFixture[str]):
+def test_an_error_has_a_line_for_its_cause_one_for_the_runbook_and_last_its_fix(capsys: pytest.CaptureFixture[str]):
     ending_of(Misconfigured("port 80 is taken", fix="choose another one"))
     assert capsys.readouterr().err.splitlines() == [
         "mooring: misconfigured: port 80 is taken",
+        f"  runbook: {RUNBOOK} misconfigured",
         "  fix: choose another one",
     ]
 
 
+def test_a_wrong_argument_is_answered_with_its_fix_alone(capsys: pytest.CaptureFixture[str]):
+    ending_of(InvalidInput("port", 0, "a number from 1"))
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2 and lines[1].startswith("  fix: ")
+
+
 def test_the_server_s_own_code_is_shown_not_the_client_s(capsys: pytest.CaptureFixture[str]):
     ending_of(RemoteError(404, "unknown_pool", "there is no pool x", {"fix": "pools that exist: y"}))
-    assert capsys.readouterr().err.startswith("mooring: unknown_pool: there is no pool x\n  fix: pools that exist: y")
+    assert capsys.readouterr().err.splitlines() == [
+        "mooring: unknown_pool: there is no pool x",
+        f"  runbook: {RUNBOOK} unknown_pool",
+        "  fix: pools that exist: y",
+    ]
 
 
 def test_an_error_of_concurrent_tasks_is_printed_in_one_line(capsys: pytest.CaptureFixture[str]):
@@ -108,7 +120,7 @@ def test_messages_of_the_server_cannot_control_the_terminal(capsys: pytest.Captu
     ending_of(RemoteError(404, "not_found", "no pool \x1b[2Jx\ninjected: line\r", {"fix": "try \x1b]0;title\x07"}))
     err = capsys.readouterr().err
     assert "\x1b" not in err and "\r" not in err and "\x07" not in err
-    assert len(err.splitlines()) == 2
+    assert len(err.splitlines()) == 3
 
 
 def test_ctrl_c_ends_a_command_the_way_shells_expect():

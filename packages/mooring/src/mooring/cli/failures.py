@@ -1,4 +1,4 @@
-"""Exit codes, and how an error is printed: its code and cause, then the fix, or the runbook where there is none."""
+"""Exit codes, and how an error is printed: its code and cause, its page of the runbook, and last the fix."""
 
 import sys
 from collections.abc import Callable
@@ -44,13 +44,15 @@ def exit_code(error: errors.MooringError) -> int:
 
 
 def fail(error: errors.MooringError) -> NoReturn:
-    """Print one line for the cause, one for each blocker, one for the fix or else the runbook, and exit."""
+    """Print a line for the cause, one for each blocker, one for the runbook and one for the fix, and exit."""
     code = getattr(error, "remote_code", error.code)
     print(printable(f"mooring: {code}: {error.message}"), file=sys.stderr)
     for line in _lines(error.why) if isinstance(error, ExplainedError) and error.why.since else ():
         print(printable(f"  {line}"), file=sys.stderr)
-    advice = f"fix: {error.fix}" if error.fix else f"runbook: {runbook_command(code)}"
-    print(printable(f"  {advice}"), file=sys.stderr)
+    if not error.fix or exit_code(error) != USAGE:  # a wrong argument needs no more than its fix
+        print(printable(f"  runbook: {runbook_command(code)}"), file=sys.stderr)
+    if error.fix:
+        print(printable(f"  fix: {error.fix}"), file=sys.stderr)
     sys.exit(exit_code(error))
 
 

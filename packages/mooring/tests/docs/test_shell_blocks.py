@@ -21,6 +21,7 @@ DIGEST = "sha256:" + "a" * 64
 VALUES = {"sha256:...": DIGEST, "postgresql://...": "postgresql://mooring@db.example.com/mooring"}
 
 HERE = "packages/mooring/tests/docs/test_shell_blocks.py"
+GATEWAY_TESTS = "integrations/postgres-gateway/tests/postgres_gateway_tests"
 RUN_BY = {
     "deploy/helm/README.md": HERE,
     "docs/how-to/access.md": HERE,
@@ -36,6 +37,7 @@ RUN_BY = {
     "integrations/github-actions/README.md": "integrations/github-actions/tests/test_readme.py",
     "integrations/go/README.md": "integrations/go/tests/test_client.py",
     "integrations/jupyterhub/README.md": "integrations/jupyterhub/tests/test_readme.py",
+    "integrations/postgres-gateway/README.md": f"{GATEWAY_TESTS}/test_readme.py",
 }
 # Only parsed: by bash here, and every `mooring` command by its own parser in test_blocks.py.
 NOT_RUN = {
@@ -48,7 +50,6 @@ NOT_RUN = {
     "docs/how-to/releasing.md": "everything that a release runs, and wheels: hours",
     "docs/incidents/README.md": "`replay all`: tests/incidents play each half, and compare with the pages",
     "examples/runners/README.md": "`mooring up` in the background: tests/examples run the same program",
-    "integrations/postgres-gateway/README.md": "`mooring up` in the background: its tests start the same demo",
 }
 
 ENGINES = re.compile(r"(docker|podman|skopeo|ctr) ")

@@ -10,13 +10,15 @@ import aiohttp
 import msgspec
 import pytest
 
-from hawser.clock import Entropy
+from hawser.clock import Entropy, SystemClock
 from integrations.blast.tests.worlds import NAMED, Proxy, Shore, client, patience
 from mooring.client import RemoteError, Unreachable
 from mooring.demo.blast import Dataset
+from mooring.model.errors import Refused
 from mooring.model.submission import SubmissionSpec
 from mooring.model.submission_checks import check_submission
 from mooring.model.warmup import WarmupSpec, check_spec
+from mooring_blast.page.client import PageClient
 from mooring_blast.page.host import running_page
 from mooring_blast.searches.desk import Desk
 from mooring_blast.searches.hits import COLUMNS
@@ -213,3 +215,16 @@ async def test_on_loopback_the_name_of_another_site_is_refused(shore: Shore) -> 
     async with visiting(shore.store, ScriptedMooring()) as visitor:
         assert [await visitor.get_as(host) for host in ("evil.example", "evil.example:80")] == [403, 403]
         assert [await visitor.get_as(host) for host in ("localhost", "127.0.0.1:1")] == [200, 200]
+
+
+async def test_the_client_of_the_terminal_says_why_the_page_refuses(shore: Shore, dataset: Dataset) -> None:
+    await shore.upload(dataset)
+    mooring = ScriptedMooring()
+    async with visiting(shore.store, mooring) as visitor:
+        page = PageClient(visitor.session, visitor.url, SystemClock())
+        with pytest.raises(Refused, match=r"the page answers 400: .*query"):
+            await page.search("s1", ">bad\n1234!!\n", lambda line: None, 5)
+        mooring.error = RemoteError(403, "forbidden", "no right to create submissions", {})
+        with pytest.raises(Refused, match="the page answers 403: no right to create submissions"):
+            await page.search("s1", QUERY, lambda line: None, 5)
+    assert mooring.submitted == []

@@ -136,6 +136,7 @@ class FakeGitHub:
         if job.runner is not None:
             made["workflow_job"].update(runner_id=1, runner_group_id=1, runner_group_name="Default")
         made["repository"].update(full_name=REPOSITORY)
+        made["installation"] = {"id": INSTALLATION, "node_id": "I_1"}
         return made
 
     def job_body(self, job: FakeJob) -> dict[str, Any]:

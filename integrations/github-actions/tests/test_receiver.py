@@ -19,7 +19,7 @@ from mooring_github_actions.github import GitHubError
 from mooring_github_actions.job import Job
 from mooring_github_actions.receiver import MOST_BYTES, Receiver, Secrets
 
-from ..demo.fake_github import REPOSITORY, SECRET, FakeGitHub  # type: ignore[import-not-found]
+from ..demo.fake_github import INSTALLATION, REPOSITORY, SECRET, FakeGitHub  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.realtime
 
@@ -83,7 +83,7 @@ def face() -> contextlib.AbstractAsyncContextManager[Face]:
     @contextlib.asynccontextmanager
     async def running() -> AsyncIterator[Face]:
         ledger: Any = Ledger()
-        receiver = Receiver(Secrets(SECRET, mint_token="token"), ledger, ledger, ledger, SystemClock())
+        receiver = Receiver(Secrets(SECRET, INSTALLATION, mint_token="token"), ledger, ledger, ledger, SystemClock())
         server = web.AppRunner(receiver.application())
         await server.setup()
         await web.TCPSite(server, "127.0.0.1", 0).start()
@@ -129,6 +129,21 @@ async def test_other_events_are_ignored_and_bodies_that_do_not_fit_name_their_fi
         status, said = await face.post("/webhook", wrong, delivery(wrong))
         assert status == 422 and said["code"] == "invalid_input", said
     assert face.ledger.jobs == []
+
+
+async def test_a_delivery_of_another_installation_of_the_app_is_ignored(face: Face) -> None:
+    async def post(name: str, **changes: object) -> tuple[int, Any]:
+        made = json.loads(queued())
+        made.pop("installation", None)
+        body = json.dumps({**made, **changes}).encode()
+        return await face.post("/webhook", body, delivery(body, name))
+
+    status, said = await post("d-1", installation={"id": INSTALLATION + 1})
+    assert (status, said) == (200, {"ignored": f"installation {INSTALLATION + 1}"})
+    assert (await post("d-2", installation={"id": "x"}))[0] == 422
+    assert face.ledger.jobs == []
+    assert (await post("d-3", installation={"id": INSTALLATION}))[0] == 202
+    assert (await post("d-4"))[0] == 202, "a webhook of the repository, not of the App, names no installation"
 
 
 async def test_only_mooring_may_mint_and_revoke(face: Face) -> None:

@@ -1,8 +1,11 @@
 """One `mooring up` with a warm pool, and a real hub with its proxy on it, for all tests of a file."""
 
 import asyncio
+import contextlib
+import os
 import signal
 import subprocess
+import sys
 import urllib.request
 
 import pytest
@@ -12,6 +15,9 @@ from mooring_jupyterhub.demo.hub import DemoHub
 from mooring_jupyterhub.demo.pool import KEY, make_pool, wait_warm
 from packages.mooring.tests.acceptance.world import running_up, until
 from packages.mooring.tests.requirements import require_hub_proxy, require_kubectl
+
+# Servers report to the hub, and the hub asks its proxy, who was active: every second, instead of every five minutes.
+OFTEN = ("--JupyterHub.last_activity_interval=1", "--Spawner.environment=JUPYTERHUB_ACTIVITY_INTERVAL=1")
 
 
 class Harbour:
@@ -24,7 +30,7 @@ class Harbour:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start_hub(self):
-        self.process = self.hub.start()
+        self.process = self.hub.start(*OFTEN)
         asyncio.run(self._wait_up())
 
     async def _wait_up(self):
@@ -40,6 +46,20 @@ class Harbour:
     def stop_hub(self):
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(30)
+
+    @contextlib.contextmanager
+    def culler(self, idle_seconds):
+        """The real culler of idle servers, while the block runs."""
+        command = [sys.executable, "-m", "jupyterhub_idle_culler", f"--url={self.hub.url}/hub/api"]
+        command += [f"--timeout={idle_seconds}", "--cull-every=1"]
+        environment = {**os.environ, "JUPYTERHUB_API_TOKEN": self.hub.token}
+        process = subprocess.Popen(command, cwd=self.hub.folder, env=environment)
+        try:
+            yield
+            assert process.poll() is None, "the culler ended by itself"
+        finally:
+            process.terminate()
+            process.wait(30)
 
     def warm(self, idle=1):
         asyncio.run(wait_warm(self.up.state, idle))
@@ -89,8 +109,8 @@ def harbour():
         made = Harbour(up)
         asyncio.run(make_pool(up.state))
         made.warm(2)
-        made.start_hub()
         try:
+            made.start_hub()
             yield made
         finally:
             made.stop_hub()

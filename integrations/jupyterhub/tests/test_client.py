@@ -7,6 +7,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from mooring_jupyterhub.demo.client import HubClient
+from mooring_jupyterhub.demo.drain import play
 
 pytestmark = pytest.mark.realtime
 
@@ -51,3 +52,8 @@ async def test_a_start_that_takes_long_succeeds():
 async def test_a_hub_that_stops_in_between_is_an_error():
     with pytest.raises(RuntimeError, match="stopped reporting on the server of noether"):
         await start_server({"message": "Claiming"})
+
+
+async def test_a_drain_before_the_demo_was_started_says_what_to_start(tmp_path):
+    with pytest.raises(SystemExit, match=r"no hub was started in .*; start it with"):
+        await play(tmp_path, seconds=1)

@@ -14,6 +14,14 @@ from mooring_jupyterhub.servers import key_prefix
 from packages.mooring.tests.acceptance.world import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.realtime]
+IDLE_SECONDS = 12  # a busy server is heard of every second
+UNTIL_FILE = """
+import os, time
+while not os.path.exists({path!r}):
+    print("computing")
+    time.sleep(0.5)
+print("ended")
+"""
 
 
 def test_a_server_starts_on_a_warm_worker_runs_a_cell_through_the_proxy_and_gives_the_worker_back(harbour):
@@ -115,6 +123,38 @@ def test_a_server_that_cannot_start_says_so_at_once_and_leaves_nothing(harbour):
     with pytest.raises(RuntimeError, match="Your server ended while it started, with exit code 1"):
         harbour.play(lambda client: client.start_server("noether"))
     harbour.until_released("noether")
+
+
+def test_the_culler_stops_an_idle_server_and_keeps_one_that_computes(harbour):
+    harbour.warm(2)
+    stop = harbour.hub.folder / "stop-the-cell"
+
+    async def scenario(client):
+        await client.start_server("lise")
+        await client.start_server("marie")
+        async with client.kernel("marie") as kernel:
+            cell = asyncio.create_task(kernel.run(UNTIL_FILE.format(path=str(stop))))
+            with harbour.culler(IDLE_SECONDS):
+                idle, busy = harbour.open_claims("lise"), harbour.open_claims("marie")
+                async with asyncio.timeout(IDLE_SECONDS * 8):
+                    while await client.server("lise"):
+                        await asyncio.sleep(0.2)
+                await asyncio.sleep(IDLE_SECONDS)  # long enough for the other one to be stopped, if it counted as idle
+            assert not cell.done() and (await client.server("marie"))["ready"]
+            stop.touch()
+            printed = await asyncio.wait_for(cell, 60)
+        return idle, busy, printed.split()
+
+    (idle,), (busy,), printed = harbour.play(scenario)
+    harbour.until_released("lise")
+    assert 'id="mooring-ended"' not in harbour.page("lise", "/user/lise/"), "a server that the hub stops is no loss"
+    assert idle["worker"]["uid"] not in harbour.up.idle(KEY).values(), "nothing of one user is left for the next"
+    (same,) = harbour.open_claims("marie")
+    assert (same["id"], same["epoch"]) == (busy["id"], busy["epoch"])
+    assert printed[-1] == "ended"
+    harbour.play(lambda client: client.stop_server("marie"))
+    harbour.until_released("marie")
+    harbour.warm(2)
 
 
 def test_at_the_ceiling_the_drain_ends_the_server_and_its_user_reads_why(harbour):

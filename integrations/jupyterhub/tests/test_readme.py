@@ -37,7 +37,7 @@ def test_the_demo_starts_a_hub_and_a_drain_under_a_running_cell_loses_nothing(tm
         (tmp_path / name).symlink_to(ROOT / name)
     environment = clean_environment()
     subprocess.run(["sh", "-euc", install], cwd=tmp_path, env=environment, check=True, timeout=WITHIN_SECONDS)
-    with running_up("--no-demo") as up:
+    with running_up("--no-traffic") as up:
         (tmp_path / ".state").symlink_to(up.state)
         hub = subprocess.Popen(
             ["sh", "-euc", f"exec {demo}"], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True,

@@ -69,6 +69,13 @@ def read_delivery(body: object) -> Job:
     return read_job(job, _field(repository, "full_name", str))
 
 
+def read_installation(body: Mapping[str, Any]) -> int | None:
+    """The installation that a delivery is about. A webhook that does not belong to an App names none."""
+    if body.get("installation") is None:
+        return None
+    return int(_field(_field(body, "installation", dict), "id", int))
+
+
 def choose_newer(known: Job | None, reported: Job) -> Job:
     """Deliveries come twice, late and in any order; a job only moves forward."""
     if known is None or _RANK[reported.status] > _RANK[known.status]:

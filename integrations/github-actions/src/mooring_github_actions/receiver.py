@@ -13,7 +13,7 @@ from hawser.clock import Clock
 from mooring.client import AsyncMooring, RemoteError
 from mooring.model.errors import InvalidInput
 from mooring_github_actions.github import GitHubError
-from mooring_github_actions.job import read_delivery
+from mooring_github_actions.job import read_delivery, read_installation
 from mooring_github_actions.reconciler import Reconciler, explain
 from mooring_github_actions.runners import Runners, read_call
 from mooring_github_actions.signatures import verify_bearer, verify_hmac, verify_webhook
@@ -29,6 +29,7 @@ class Secrets:
     """Who may call. One of `mint_token` and `mint_key` is set, as `auth` of the pool's mint."""
 
     webhook: bytes = field(repr=False)
+    installation: int  # the secret is that of the App, whose webhooks come from all of its installations
     mint_token: str = field(default="", repr=False)
     mint_key: bytes = field(default=b"", repr=False)
 
@@ -74,11 +75,14 @@ class Receiver:
         if delivery in self._deliveries:
             return web.json_response({"ignored": f"delivery {delivery} was received before"})
         try:
-            job = read_delivery(json.loads(body))
+            found = json.loads(body)
+            job, installation = read_delivery(found), read_installation(found)
         except ValueError as error:
             return _refused(400, "body", f"not JSON: {error}")
         except InvalidInput as error:
             return web.json_response(explain(error), status=422)
+        if installation not in (None, self._secrets.installation):
+            return web.json_response({"ignored": f"installation {installation}"})
         self._reconciler.report(job)
         if delivery:
             self._deliveries[delivery] = None

@@ -60,8 +60,10 @@ class Environment:
 def read_settings(variables: Mapping[str, str]) -> Settings:
     """Raises `InvalidInput` with the first variable that is wrong."""
     found = Environment(variables)
+    installation = found.number("INSTALLATION")
     secrets = Secrets(
         found.file("WEBHOOK_SECRET_FILE"),
+        installation,
         found.file("MINT_TOKEN_FILE").decode("utf-8", "replace"),
         found.file("MINT_KEY_FILE"),
     )
@@ -79,7 +81,7 @@ def read_settings(variables: Mapping[str, str]) -> Settings:
     )
     api = found.text("API", "https://api.github.com").rstrip("/")
     return Settings(
-        Installation(api, found.number("INSTALLATION"), found.text("ORGANIZATION", "")),
+        Installation(api, installation, found.text("ORGANIZATION", "")),
         AppKey(found.text("APP"), found.file("PRIVATE_KEY_FILE")),
         secrets,
         policy,

@@ -90,7 +90,10 @@ def busy_node(state: Path) -> str:
 
 def drain(state: Path) -> int:
     """Drain the node of a busy worker while queries run; returns the number of queries that failed."""
-    port = int((state / "postgres-gateway" / "port").read_text())
+    noted = state / "postgres-gateway" / "port"
+    if not noted.exists():
+        raise SystemExit(f"no gateway was started in {noted.parent}; start it with 'mooring-postgres-gateway-demo'")
+    port = int(noted.read_text())
     queries = Queries(url(port), os.environ.get("PSQL", "psql"))
     queries.start()
     node = busy_node(state)

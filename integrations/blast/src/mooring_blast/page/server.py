@@ -71,6 +71,8 @@ class Pages:
         try:
             plan = await self._desk.submit(given["search"], given["query"], _options(given))
         except InvalidInput as error:
+            if _wants_json(request):
+                raise
             return await self._front_page(given, error=str(error), status=400)
         raise web.HTTPSeeOther(f"/searches/{plan.id}")
 
@@ -140,8 +142,10 @@ class Pages:
         text = self._templates.get_template(name).render(**values)
         return web.Response(text=text, content_type="text/html", status=status)
 
-    def failure(self, status: int, message: str) -> web.Response:
-        """A page that says what went wrong."""
+    def failure(self, request: web.Request, status: int, message: str) -> web.Response:
+        """A page that says what went wrong, or JSON for a program that asks for it."""
+        if _wants_json(request):
+            return web.json_response({"message": message}, status=status)
         return self._page("failure.html", status, code=status, message=message)
 
 
@@ -164,23 +168,27 @@ def build_page(desk: Desk, entropy: Entropy) -> web.Application:
 async def _guarded(pages: Pages, request: web.Request, handler: Handler) -> web.StreamResponse:
     """Every error is a page; only pages of this site may send forms."""
     if _has_foreign_name(request):
-        return pages.failure(403, f"{request.host} is not a name of this page. Use its address.")
+        return pages.failure(request, 403, f"{request.host} is not a name of this page. Use its address.")
     if request.method == "POST" and not _same_site(request):
-        return pages.failure(403, "This form was sent by another site.")
+        return pages.failure(request, 403, "This form was sent by another site.")
     try:
         return await handler(request)
     except web.HTTPRedirection as redirection:
         return web.Response(status=redirection.status, headers={"Location": redirection.headers["Location"]})
     except web.HTTPException as error:
-        return pages.failure(error.status, error.reason)
+        return pages.failure(request, error.status, error.reason)
     except ObjectMissing:
-        return pages.failure(404, "There is no such search.")
+        return pages.failure(request, 404, "There is no such search.")
     except InvalidInput as error:
-        return pages.failure(400, str(error))
+        return pages.failure(request, 400, str(error))
     except RemoteError as error:
-        return pages.failure(error.status if error.status in (403, 409, 429) else 503, str(error))
+        return pages.failure(request, error.status if error.status in (403, 409, 429) else 503, str(error))
     except MooringError as error:
-        return pages.failure(503, str(error))
+        return pages.failure(request, 503, str(error))
+
+
+def _wants_json(request: web.Request) -> bool:
+    return request.headers.get("Accept", "") == "application/json"
 
 
 def _has_foreign_name(request: web.Request) -> bool:

@@ -21,6 +21,8 @@ CELL = "import time; time.sleep({seconds}); print(answer + 1)"
 async def play(state: Path, seconds: float, user: str = USER) -> None:
     """Start, compute, drain meanwhile, compare, stop."""
     hub = DemoHub(state)
+    if not (hub.folder / "ports.json").exists():
+        raise SystemExit(f"no hub was started in {hub.folder}; start it with 'python -m mooring_jupyterhub.demo'")
     async with HubClient(hub.url, hub.token) as client:
         print(f"the server of {user} answered after {await client.start_server(user):.2f} s")
         node = await node_of(state, user)

@@ -52,15 +52,18 @@ class DemoHub:
         if not (self.folder / "ports.json").exists():
             (self.folder / "ports.json").write_text(json.dumps([port or free_port(), free_port(), free_port()]))
 
-    def start(self) -> "subprocess.Popen[bytes]":
-        """Start the hub, which starts its proxy. It finds Mooring as any client of the SDK does."""
+    def start(self, *options: str) -> "subprocess.Popen[bytes]":
+        """Start the hub, which starts its proxy. It finds Mooring as any client of the SDK does.
+
+        Options, such as `--JupyterHub.last_activity_interval=60`, overrule the configuration.
+        """
         environment = {
             **os.environ,
             "MOORING_STATE": str(self.state),
             "DEMO_FOLDER": str(self.folder),
             "DEMO_PROXY": find_proxy(),
         }
-        command = [sys.executable, "-m", "jupyterhub", "-f", str(CONFIG)]
+        command = [sys.executable, "-m", "jupyterhub", "-f", str(CONFIG), *options]
         return subprocess.Popen(command, cwd=self.folder, env=environment)
 
 

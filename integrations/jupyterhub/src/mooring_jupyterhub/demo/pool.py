@@ -39,6 +39,7 @@ def manifest(**changes: Any) -> dict[str, Any]:
         "dispatch": "Poll",  # the claim hands the server's environment to its own worker, and to no other
         "reuse": "Never",  # nothing of one user is left for the next
         "serviceAccount": "PerWorker",
+        "placement": {"tolerations": [{"key": "workload", "operator": "Exists"}]},  # for the nodes of the demo fleet
         "protection": {"ceilingSeconds": 8 * 3600, "graceSeconds": 30},
         "template": {"spec": {"containers": [container]}},
         **changes,

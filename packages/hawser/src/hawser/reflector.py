@@ -3,7 +3,7 @@
 A 410, as a status or inside the stream, means a new list, whose differences are reported as changes, deletions
 included. A watch that says nothing, not even a bookmark, counts as broken. A list older than what is held comes from a
 server that lags, or from a cluster restored from a backup: it is refused, and tried again, so that nothing is deleted
-or set back by an older view. After a restore, restart.
+or set back by an older view. After a restore that sets the version of the cluster back, restart.
 """
 
 import asyncio

@@ -69,7 +69,7 @@ class Claims(Waiting, Protocol):
         queue_limit: int | None = None,
         by_owner: bool = False,
     ) -> Admission:
-        """Create a waiting claim; the first notifies Channel.QUEUE. `queue_limit`: of the pool, or `by_owner`."""
+        """Create a waiting claim; the first 100 notify Channel.QUEUE. `queue_limit`: of the pool, or `by_owner`."""
         ...
 
     async def bind_next(

@@ -68,12 +68,12 @@ WITH gate AS MATERIALIZED (
 SELECT gate.over_limit, gate.queue_ahead, gate.worker_taken, created.* FROM gate LEFT JOIN created ON true
 
 -- name: insert_queued
--- Only the first claim of a queue notifies: those that bind free workers would wait for thousands of such commits.
+-- Behind 100 others a claim does not notify: those that bind free workers would wait for thousands of such commits.
 WITH gate AS MATERIALIZED (
-    SELECT EXISTS (SELECT FROM claims WHERE namespace = $2 AND pool = $3 AND {queued}) AS known, {gate}, false AS queue_ahead, false AS worker_taken,
+    SELECT 100 <= (SELECT count(*) FROM (SELECT FROM claims WHERE namespace = $2 AND pool = $3 AND {queued} LIMIT 100) AS head)
+        AS known, {gate}, false AS queue_ahead, false AS worker_taken,
         CASE WHEN $15::bigint IS NULL THEN false ELSE $15 <= (
-            SELECT count(*) FROM claims
-            WHERE namespace = $2 AND pool = $3 AND {queued} AND (NOT $17::boolean OR owner = $4)
+            SELECT count(*) FROM claims WHERE namespace = $2 AND pool = $3 AND {queued} AND (NOT $17::boolean OR owner = $4)
         ) END AS queue_full
 ), created AS (
     INSERT INTO claims (

@@ -27,6 +27,7 @@ from mooring.model.claim import (
     judge_write,
 )
 
+_ANNOUNCED = 100  # claims of a queue; behind them, each replica serves the queue for its own clients
 _WAIT_OVER = "no worker became free in time"
 
 
@@ -84,7 +85,7 @@ class MemoryClaims(MemoryClaimReads):
         if queue_limit is not None and sum(not by_owner or one.owner == new.owner for one in queue) >= queue_limit:
             return Admission(AdmissionVerdict.QUEUE_FULL)
         claim = self._put(store, replace(_created(store, new, now), queued_at=now, wait_until=wait_until))
-        if not queue:
+        if len(queue) < _ANNOUNCED:
             store.notify(Channel.QUEUE, f"{claim.namespace}/{claim.pool}")
         return Admission(AdmissionVerdict.CREATED, claim)
 

@@ -10,11 +10,12 @@ a pool with warm workers (`claims_stage.py`), and measures over HTTP from a sepa
 - claims with 1 and 10 clients, and cycles of claim and release;
 - arrivals at 45, 100 and 150/s in an open loop, and bursts of 300 at once, of raw patches and of claims.
 
-A claim cannot be faster than its patch, so the bars are ratios to raw patches. With --apart the control plane has one
-half of the cores, and Mooring, its database and the clients have the other half, like on separate machines. With
---budget the pool has its PodDisruptionBudget: kube-controller-manager then writes the budget's status again whenever
-workers change hands, which is a cost of Kubernetes. Prints p50/p90/p99, CPU-ms by process for each request, and what
-the API server was asked meanwhile.
+A claim cannot be faster than its patch, so the bars are ratios to raw patches. Bare claims are measured beside them:
+the row, the patch and the row again from a bare client, without Mooring. Their ratios are the floors. With --apart the
+control plane has one half of the cores, and Mooring, its database and the clients have the other half, like on separate
+machines. With --budget the pool has its PodDisruptionBudget: kube-controller-manager then writes the budget's status
+again whenever workers change hands, which is a cost of Kubernetes. Prints p50/p90/p99, CPU-ms by process for each
+request, and what the API server was asked meanwhile.
 """
 
 import argparse
@@ -23,6 +24,7 @@ import statistics
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from benchmarks.bars import Bar, Floor, draw, judge, note
 from benchmarks.claims_meter import Meter, Phase, describe_requests, loading
@@ -35,76 +37,75 @@ BURST_P50_BAR, BURST_P99_BAR = 0.9, 1.5  # of 300 at once, over those of raw pat
 RATES = (45, 100, 150)
 BURST, BURSTS = 300, 3
 
-Pair = tuple[Phase, Phase]
-"""Raw patches, and claims."""
+
+class Trial(NamedTuple):
+    """The same load three times: raw patches, claims, and claims without Mooring."""
+
+    raw: Phase
+    claim: Phase
+    bare: Phase
+
+    def ratio(self, share: float) -> float:
+        """Of the latencies of claims to those of raw patches."""
+        return self.claim.at(share) / self.raw.at(share)
+
+    def bare_ratio(self, share: float) -> float:
+        """The same for bare claims."""
+        return self.bare.at(share) / self.raw.at(share)
 
 
 @dataclass
 class Measured:
     """All phases that the bars are about."""
 
-    rounds: list[Pair] = field(default_factory=list)
-    steady: dict[int, Pair] = field(default_factory=dict)  # by arrivals a second
+    rounds: list[Trial] = field(default_factory=list)
+    steady: dict[int, Trial] = field(default_factory=dict)  # by arrivals a second
     with_releases: Phase | None = None
-    bursts: list[Pair] = field(default_factory=list)
+    bursts: list[Trial] = field(default_factory=list)
 
     def bars(self, *, apart: bool) -> list[Bar]:
         """The ratios to raw patches, the CPU and the writes."""
-        claims = [claim for _, claim in self.rounds]
-        rates = [claim.rate / raw.rate for raw, claim in self.rounds]
-        costs = [claim.cpu_ms["mooring"] + claim.cpu_ms["postgres"] for claim in claims]
-        writes = max(phase.writes for phase in (*claims, *(claim for _, claim in self.bursts)))
-        path = statistics.median(_cpu(raw) / _cpu(claim) for raw, claim in self.rounds)
-        rate_floor = Floor(path, "CPU of a raw patch over that of a claim, all processes")
-        time_floor = Floor(1 / path, "CPU of a claim over that of a raw patch, all processes")
-        bare = statistics.median(raw.cpu_ms["clients"] + claim.cpu_ms["postgres"] for raw, claim in self.rounds)
-        cost_floor = Floor(bare, "a bare client's CPU for the same patch, and that of PostgreSQL for the claim")
+        costs = [trial.claim.cpu_ms["mooring"] + trial.claim.cpu_ms["postgres"] for trial in self.rounds]
+        writes = max(trial.claim.writes for trial in (*self.rounds, *self.bursts))
+        rates = [trial.claim.rate / trial.raw.rate for trial in self.rounds]
+        bare_rate = statistics.median(trial.bare.rate / trial.raw.rate for trial in self.rounds)
+        bare_cost = statistics.median(
+            trial.bare.cpu_ms["clients"] + trial.bare.cpu_ms["postgres"] for trial in self.rounds
+        )
         rate_bar = RATE_BAR_APART if apart else RATE_BAR
         bars = [
-            _median("claims/s over raw patches/s", rates, rate_bar, at_least=True, floor=rate_floor),
-            _median("CPU-ms of Mooring and PostgreSQL a claim", costs, CPU_BAR_MS, floor=cost_floor),
+            _median("claims/s over raw patches/s", rates, rate_bar, at_least=True, floor=Floor(bare_rate, _BARE)),
+            _median("CPU-ms of Mooring and PostgreSQL a claim", costs, CPU_BAR_MS, floor=Floor(bare_cost, _BARE)),
             Bar("API writes a claim", round(writes, 2), 1.0),
         ]
         if self.steady:
-            pairs = [self.steady[RATES[0]]]
-            bars += [
-                _ratio(f"{_name(at)} at 45/s over raw patches", pairs, at, STEADY_BAR, time_floor) for at in (0.5, 0.99)
-            ]
+            limits = {0.5: STEADY_BAR, 0.99: STEADY_BAR}
+            bars += _latencies("at 45/s over raw patches", [self.steady[RATES[0]]], limits)
         if self.bursts:
             limits = {0.5: BURST_P50_BAR, 0.99: BURST_P99_BAR}
-            bars += [
-                _ratio(f"{_name(at)} of a burst of 300 over raw patches", self.bursts, at, limit, self._paced(at))
-                for at, limit in limits.items()
-            ]
+            bars += _latencies("of a burst of 300 over raw patches", self.bursts, limits)
         return bars
-
-    def _paced(self, share: float) -> Floor:
-        """Of a burst: the API server answers one patch after the other, as fast as it does in the rounds."""
-        rate = statistics.median(raw.rate for raw, _ in self.rounds)
-        ratios = [share * len(raw.latencies_ms) / rate * 1e3 / raw.at(share) for raw, _ in self.bursts]
-        return Floor(statistics.median(ratios), "as many raw patches, one after the other at the rate of the rounds")
 
     def record(self) -> None:
         """Tables and plots for the page."""
         note("CPU-ms for each request, median of the rounds", _cost_rows(self.rounds))
         note("Requests that the API server got in the last round", _request_rows(self.rounds[-1]))
-        by_round = {"raw patches": _by_round(self.rounds, 0), "claims": _by_round(self.rounds, 1)}
+        by_round = {name: _by_round(self.rounds, which) for which, name in enumerate(_NAMES)}
         draw("Rate by round", ("round", "requests a second"), by_round)
         if self.steady:
             note("Open loop", _steady_rows(self.steady, self.with_releases))
             draw("Latency by arrival rate", ("arrivals a second", "ms"), _by_rate(self.steady))
         if self.bursts:
-            raw, claims = self.bursts[-1]
-            answered = {"raw patches": raw.finished(), "claims": claims.finished()}
+            answered = {name: phase.finished() for name, phase in zip(_NAMES, self.bursts[-1], strict=True)}
             draw("Burst of 300: answered after", ("ms", "requests"), answered)
+
+
+_NAMES = ("raw patches", "claims", "bare claims")
+_BARE = "bare claims: row, patch and row, without Mooring"
 
 
 def _name(share: float) -> str:
     return f"p{share * 100:.0f}"
-
-
-def _cpu(phase: Phase) -> float:
-    return sum(phase.cpu_ms.values())
 
 
 def _median(
@@ -113,32 +114,40 @@ def _median(
     return Bar(what, statistics.median(values), limit, at_least, (min(values), max(values)), floor)
 
 
-def _ratio(what: str, pairs: Sequence[Pair], share: float, bar: float, floor: Floor) -> Bar:
-    return _median(what, [claim.at(share) / raw.at(share) for raw, claim in pairs], bar, floor=floor)
+def _latencies(what: str, trials: Sequence[Trial], limits: dict[float, float]) -> list[Bar]:
+    """The median ratio at each share, with that of bare claims as its floor."""
+    return [
+        _median(
+            f"{_name(share)} {what}",
+            [trial.ratio(share) for trial in trials],
+            limit,
+            floor=Floor(statistics.median(trial.bare_ratio(share) for trial in trials), _BARE),
+        )
+        for share, limit in limits.items()
+    ]
 
 
-def _cost_rows(rounds: Sequence[Pair]) -> list[list[str]]:
+def _cost_rows(rounds: Sequence[Trial]) -> list[list[str]]:
     def median(which: int, process: str) -> str:
-        return f"{statistics.median(pair[which].cpu_ms[process] for pair in rounds):.2f}"
+        return f"{statistics.median(trial[which].cpu_ms[process] for trial in rounds):.2f}"
 
-    processes = rounds[0][0].cpu_ms
-    return [["process", "raw patch", "claim"], *([name, median(0, name), median(1, name)] for name in processes)]
+    rows = [[process, *(median(which, process) for which in range(3))] for process in rounds[0].raw.cpu_ms]
+    return [["process", "raw patch", "claim", "bare claim"], *rows]
 
 
-def _request_rows(pair: Pair) -> list[list[str]]:
-    names = ("raw patches", "claims")
-    counted = zip(names, pair, strict=True)
+def _request_rows(trial: Trial) -> list[list[str]]:
+    counted = zip(_NAMES, trial, strict=True)
     return [
         ["phase", "count", "requests"],
         *([name, str(len(each.latencies_ms)), describe_requests(each)] for name, each in counted),
     ]
 
 
-def _steady_rows(steady: dict[int, Pair], with_releases: Phase | None) -> list[list[str]]:
+def _steady_rows(steady: dict[int, Trial], with_releases: Phase | None) -> list[list[str]]:
     phases = [
         (f"{what}, {rate}/s", phase)
-        for rate, pair in steady.items()
-        for what, phase in zip(("raw patches", "claims"), pair, strict=True)
+        for rate, trial in steady.items()
+        for what, phase in zip(_NAMES, trial, strict=True)
     ]
     if with_releases is not None:
         phases.append((f"claims with releases, {RATES[0]}/s", with_releases))
@@ -146,14 +155,14 @@ def _steady_rows(steady: dict[int, Pair], with_releases: Phase | None) -> list[l
     return [["arrivals", "p50 ms", "p90 ms", "p99 ms"], *rows]
 
 
-def _by_round(rounds: Sequence[Pair], which: int) -> list[tuple[float, float]]:
-    return [(float(number), pair[which].rate) for number, pair in enumerate(rounds, start=1)]
+def _by_round(rounds: Sequence[Trial], which: int) -> list[tuple[float, float]]:
+    return [(float(number), trial[which].rate) for number, trial in enumerate(rounds, start=1)]
 
 
-def _by_rate(steady: dict[int, Pair]) -> dict[str, list[tuple[float, float]]]:
+def _by_rate(steady: dict[int, Trial]) -> dict[str, list[tuple[float, float]]]:
     return {
-        f"{name} {_name(share)}": [(float(rate), pair[which].at(share)) for rate, pair in steady.items()]
-        for which, name in enumerate(("raw patches", "claims"))
+        f"{name} {_name(share)}": [(float(rate), trial[which].at(share)) for rate, trial in steady.items()]
+        for which, name in enumerate(_NAMES)
         for share in (0.5, 0.99)
     }
 
@@ -174,7 +183,9 @@ class Programme:
         await self._claim("warm up", self._workers // 3, 40)
         for number in range(1, self._rounds + 1):
             raw = await self._meter.measure(f"{number}: raw, 32 in flight", kind="patch", names=self._names, clients=32)
-            measured.rounds.append((raw, await self._claim(f"{number}: claims, 40 clients", self._workers // 3, 40)))
+            claim = await self._claim(f"{number}: claims, 40 clients", self._workers // 3, 40)
+            bare = await self._meter.measure(f"{number}: bare, 40 clients", kind="bare", names=self._names, clients=40)
+            measured.rounds.append(Trial(raw, claim, bare))
         if only_rounds:
             return measured
         for rate in RATES:
@@ -186,8 +197,11 @@ class Programme:
             raw = await self._meter.measure(
                 f"raw, burst of {self._burst}", kind="patch", names=names, clients=self._burst
             )
-            claims = await self._claim(f"claims, burst of {self._burst}", self._burst, self._burst)
-            measured.bursts.append((raw, claims))
+            claim = await self._claim(f"claims, burst of {self._burst}", self._burst, self._burst)
+            bare = await self._meter.measure(
+                f"bare, burst of {self._burst}", kind="bare", names=names, clients=self._burst
+            )
+            measured.bursts.append(Trial(raw, claim, bare))
         for clients in (1, 10):
             await self._claim(f"claims, {clients} clients", max(1, self._workers // 12), clients)
         await self._meter.measure("claim+release, 20", kind="cycle", count=self._workers // 3, clients=20)
@@ -198,13 +212,14 @@ class Programme:
         await self._meter.release_all()
         return phase
 
-    async def _arrivals(self, rate: int) -> Pair:
+    async def _arrivals(self, rate: int) -> Trial:
         """As long as there are workers for claims that are not released."""
         pace = {"rate": rate, "seconds": min(self._seconds, self._workers * 0.6 / rate)}
         raw = await self._meter.measure(f"raw, {rate}/s", kind="patch arrivals", names=self._names, **pace)
         claims = await self._meter.measure(f"claims, {rate}/s", kind="claim arrivals", **pace)
         await self._meter.release_all()
-        return raw, claims
+        bare = await self._meter.measure(f"bare, {rate}/s", kind="bare arrivals", names=self._names, **pace)
+        return Trial(raw, claims, bare)
 
 
 def _repeated(names: list[str], count: int) -> list[str]:

@@ -2,10 +2,12 @@
 
 Reads one job a line (JSON) from standard input and answers each with one line: the latencies, and the total time.
 Requests are prepared bytes, sent over kept connections without an HTTP library, because the clients share the CPU with
-what is measured. Imports nothing of Mooring.
+what is measured. Imports nothing of Mooring. A bare claim has the row, the patch and the row again of a claim, from
+here: what is left of a claim without Mooring.
 """
 
 import asyncio
+import functools
 import itertools
 import json
 import random
@@ -15,6 +17,9 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any
 
+from benchmarks.bare_ledger import BareLedger
+
+BARE_AT_ONCE = 32  # bare claims under way: more would wait in the API server
 CLAIM = json.dumps({"owner": "bench", "ttlSeconds": 3600, "wait": 30}).encode()
 STAMP = {
     "labels": {"bench.dev/owner": "bench", "bench.dev/busy": "true"},
@@ -118,6 +123,9 @@ class Clients:
         self._pods_path = given["pods_path"]
         self._held: list[tuple[str, int]] = []  # claims and their epochs
         self._epochs = itertools.count(1)
+        self._database = given["database"]
+        self._bare: BareLedger | None = None
+        self._bare_turns = asyncio.Semaphore(BARE_AT_ONCE)
 
     async def run(self, job: dict[str, Any]) -> list[float]:
         """The latencies of one job."""
@@ -141,6 +149,12 @@ class Clients:
                 await self._kubernetes.open(20)
                 names = itertools.cycle(job["names"])
                 return await arrivals(job["rate"], job["seconds"], map(self._patcher, names))
+            case "bare":
+                return await in_flight(job["clients"], await self._bare_claims(job["names"]))
+            case "bare arrivals":
+                return await arrivals(
+                    job["rate"], job["seconds"], itertools.cycle(await self._bare_claims(job["names"]))
+                )
             case "release":
                 held, self._held = self._held, []
                 return await in_flight(20, [lambda claim=claim: self._release(claim) for claim in held])
@@ -161,6 +175,19 @@ class Clients:
             return time.perf_counter() - started
 
         return patch
+
+    async def _bare_claims(self, names: list[str]) -> list[Callable[[], Awaitable[float]]]:
+        self._bare = self._bare or await BareLedger.open(self._database)
+        await self._kubernetes.open(BARE_AT_ONCE)
+        return [functools.partial(self._bare_claim, self._bare, name) for name in names]
+
+    async def _bare_claim(self, ledger: BareLedger, name: str) -> float:
+        started = time.perf_counter()
+        async with self._bare_turns:
+            claim = await ledger.begin(name)
+            await self._patcher(name)()
+            await ledger.start(claim)
+        return time.perf_counter() - started
 
     async def _open(self, count: int) -> None:
         for replica in self._asked:

@@ -8,7 +8,6 @@ import sys
 from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -79,9 +78,9 @@ class Load:
 @contextlib.asynccontextmanager
 async def loading(stage: Stage) -> AsyncIterator[Load]:
     """The clients, ready to run."""
-    script = str(Path(__file__).with_name("claims_load.py"))
     pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(sys.executable, script, stdin=pipe, stdout=pipe, limit=1 << 24)
+    program = (sys.executable, "-m", "benchmarks.claims_load")
+    process = await asyncio.create_subprocess_exec(*program, stdin=pipe, stdout=pipe, limit=1 << 24)
     load = Load(process)
     try:
         await load.send(
@@ -93,6 +92,7 @@ async def loading(stage: Stage) -> AsyncIterator[Load]:
                 "mooring_token": TOKEN,
                 "claims_path": f"/v1/pools/{NAMESPACE}/{POOL}/claims",
                 "pods_path": f"/api/v1/namespaces/{NAMESPACE}/pods",
+                "database": stage.database,
             }
         )
         yield load

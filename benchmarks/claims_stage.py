@@ -38,6 +38,7 @@ class Stage:
 
     plane: ControlPlane
     client: KubeClient
+    database: str
     mooring_ports: list[int]  # of each replica
     pids: dict[str, int]  # the process, or the parent of several, by name
     raw_pods: list[str]
@@ -103,7 +104,7 @@ async def staged(
             await _until_warm(client, workers)
         await asyncio.sleep(5)
         assert database.pid is not None
-        yield Stage(plane, client, ports, {**pids, "postgres": database.pid, **plane.pids}, names)
+        yield Stage(plane, client, url, ports, {**pids, "postgres": database.pid, **plane.pids}, names)
 
 
 def _replica(number: int) -> str:

@@ -25,9 +25,9 @@ Method = Callable[..., Awaitable[Any]]
 Span = tuple[float, float]
 
 _LAG_SECONDS = 0.002
-_STEPS: tuple[tuple[type, str, str], ...] = (
+TRACED: tuple[tuple[type, str, str], ...] = (
     (DirectCalls, "_answer", "all"),
-    (Handover, "_take_turn", "turn"),
+    (Handover, "_begin", "turn"),
     (PostgresClaims, "insert_claimed", "row"),
     (Stamps, "stamp", "stamp"),
     (PostgresClaims, "mark_running", "running"),
@@ -101,7 +101,7 @@ def _overlap(spans: list[Span], began: float, ended: float) -> float:
 
 if __name__ == "__main__":
     trace = Trace()
-    for kind, name, step in _STEPS:
+    for kind, name, step in TRACED:
         setattr(kind, name, trace.measure(step, getattr(kind, name)))
     gc.callbacks.append(trace.collected)
     atexit.register(trace.write)

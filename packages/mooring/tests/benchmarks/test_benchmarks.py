@@ -11,6 +11,7 @@ import pytest
 from benchmarks.__main__ import BENCHMARKS, run, start, stop
 from benchmarks.bars import MISSED, Bar, judge
 from benchmarks.tail import STEPS, describe, split
+from benchmarks.traced_serve import TRACED
 
 ROOT = Path(__file__).parents[4]
 TINY = {
@@ -73,6 +74,10 @@ def test_the_slowest_claims_are_set_beside_those_around_the_median():
     named = {name: dict(zip(("ms", *STEPS), describe(group), strict=True)) for name, group in groups.items()}
     assert named["median"] | {"else": "2.0", "blocked": "0.0"} == named["median"]
     assert named["slowest 1%"] | {"ms": "50.0", "blocked": "41.0", "collector": "30.0"} == named["slowest 1%"]
+
+
+def test_every_traced_step_is_a_method_of_the_product():
+    assert [(kind.__name__, method) for kind, method, _ in TRACED if not callable(getattr(kind, method, None))] == []
 
 
 def test_a_benchmark_for_which_no_time_is_left_is_not_started():

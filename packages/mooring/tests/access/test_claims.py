@@ -1,10 +1,12 @@
 """Whose a claim is: the holder reads its payload and epoch, keeps it alive and releases it; others do not."""
 
+import asyncio
 import re
 from typing import Any
 
 import pytest
 
+from mooring.controllers.claims.waiting_clients import Caller
 from mooring.incidents.stage import NAMESPACE
 from mooring.model.claim_request import ClaimRequest
 from packages.mooring.tests.access.front import OPERATOR_TOKEN, Front, make_account, open_front
@@ -12,6 +14,7 @@ from packages.mooring.tests.access.judging import Callers, make_callers
 
 POOL = f"/v1/pools/{NAMESPACE}/linux/claims"
 PAYLOAD = {"payload": {"secret": "canary"}}
+HOLDER = f"system:serviceaccount:{NAMESPACE}:holder"
 
 
 async def claim(front: Front, token: str, **body: Any) -> dict[str, Any]:
@@ -102,6 +105,52 @@ async def test_who_may_delete_claims_ends_those_of_others_under_its_own_name(wor
         assert (answer.status, answer.json["cause"]) == (200, "revoked")
         rows = (await front.call("GET", "/v1/audit?action=release", callers.operator)).json["items"]
         assert [row["actor"] for row in rows] == [f"system:serviceaccount:{NAMESPACE}:operator"]
+
+
+async def test_a_claim_is_found_by_its_key_in_its_pool_by_those_who_may_read_it(world):
+    async with open_front(world, world.start()) as front:
+        callers = await opened(world, front)
+        made = await claim(front, callers.holder, idempotencyKey="build-1", **PAYLOAD)
+        await claim(front, callers.holder, idempotencyKey="build-2")
+        path = f"/v1/claims?pool={NAMESPACE}/linux&key=build-1"
+
+        async def found(path: str, token: str = callers.holder) -> list[dict[str, Any]]:
+            answer = (await front.call("GET", path, token)).json
+            assert answer["total"] == len(answer["items"]) <= 1
+            return list(answer["items"])
+
+        (own,) = await found(path)
+        assert (own["id"], own["payload"], own["epoch"]) == (made["id"], made["payload"], made["epoch"])
+        (seen,) = await found(path, callers.reader)
+        assert (seen["id"], seen["payload"], seen["epoch"]) == (made["id"], None, None)
+        assert [row["id"] for row in await found(f"{path}&owner={made['owner']}&state=running")] == [made["id"]]
+        for other in (f"{path}0", f"{path}&owner=acme", f"{path}&state=queued", path.replace("/linux", "/mac")):
+            assert await found(other) == [], other
+        refused = await front.call("GET", "/v1/claims?key=build-1", callers.holder)
+        assert (refused.status, refused.json["detail"]["field"]) == (400, "pool")
+
+
+async def test_looking_at_a_queued_claim_by_its_key_is_a_sign_of_life_of_its_holder(world):
+    replica = world.start()
+    async with open_front(world, replica) as front:
+        await world.pool(warm=1, max=1, reuse="Always")
+        await world.until_idle(1)
+        callers = await make_callers(world)
+        await claim(front, callers.holder)
+        for key in ("watched", "forgotten"):
+            wish = ClaimRequest(f"{NAMESPACE}.holder", wait=600, idempotency_key=key)
+            caller = Caller(600, HOLDER)
+            waiting = asyncio.create_task(replica.mooring.claims.desk.claim(f"{NAMESPACE}/linux", wish, caller))
+            await world.clock.sleep(1)
+            caller.disconnect()
+            await asyncio.gather(waiting, return_exceptions=True)
+        for _ in range(6):
+            for token, key in ((callers.holder, "watched"), (callers.reader, "forgotten")):
+                await front.call("GET", f"/v1/claims?pool={NAMESPACE}/linux&key={key}", token)
+            await world.clock.sleep(8)
+        forgotten, watched, _ = (await front.call("GET", "/v1/claims", callers.holder)).json["items"]
+        assert (watched["idempotencyKey"], watched["state"]) == ("watched", "queued")
+        assert (forgotten["state"], forgotten["cause"]) == ("expired", "abandoned")
 
 
 async def test_a_key_of_another_holder_is_refused_and_nothing_of_its_claim_is_told(world):

@@ -171,3 +171,54 @@ async def test_a_claim_that_is_revoked_while_its_answer_is_lost_ends_as_revoked_
     runtime.away = (5.0, 1000.0)
     with pytest.raises(WaitRevoked, match="not today"):
         await Acquisition(runtime, make_request(POOL, "night", ttl="5m", wait="2m", key="build-42"), None).run()
+
+
+class Stopped(Restarting):
+    """Two replicas: the one with the request is stopped (SIGSTOP) and keeps it for ever, the other answers looks."""
+
+    def __init__(self, *, ended_as: str, after_seconds: float) -> None:
+        super().__init__(0.0)
+        self.ended_as = ended_as
+        self.after_seconds = after_seconds
+        self.posts: list[float] = []
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: object = None,
+        timeout_seconds: float = 30.0,
+    ) -> Any:
+        now = self.clock.monotonic()
+        served = now >= self.after_seconds
+        if method == "GET" and path == "/v1/claims":
+            if not served:
+                return {"items": [claim("queued")]}
+            return {"items": [claim("running")] if self.ended_as == "running" else []}
+        if method == "GET":
+            return {"spec": {"max": 1}, "status": {}}
+        self.posts.append(now)
+        if not served:
+            await self.clock.sleep(timeout_seconds)
+            raise Unreachable("no answer in time") from TimeoutError()
+        return claim("running")
+
+
+@pytest.mark.parametrize("reported", [True, False])
+@pytest.mark.parametrize("ended_as", ["running", "gone"])
+async def test_a_request_that_a_stopped_replica_keeps_is_sent_again_when_its_claim_waits_no_more(ended_as, reported):
+    runtime = Stopped(ended_as=ended_as, after_seconds=60.0)
+    request = make_request(POOL, "night", ttl="5m", wait="10m", key="build-42")
+    told: list[Waiting] = []
+    assert (await Acquisition(runtime, request, told.append if reported else None).run()).state == "running"
+    first, second = runtime.posts
+    assert first < 1 and 60 <= second <= (66 if reported else 80), "it waited until its timeout, ten minutes later"
+
+
+async def test_a_request_whose_claim_waits_is_never_sent_again_before_its_wait_is_over():
+    runtime = Stopped(ended_as="running", after_seconds=10_000.0)
+    request = make_request(POOL, "night", ttl="5m", wait="10m", key="build-42")
+    with pytest.raises(ClaimTimeout):
+        await Acquisition(runtime, request, None).run()
+    assert len(runtime.posts) == 1

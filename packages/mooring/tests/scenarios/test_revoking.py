@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from mooring.controllers.claims.desk import ClaimRevoked
+from mooring.controllers.claims.refusals import ClaimRevoked
 from mooring.ledger.faults import Fault, LedgerCall
 from mooring.ledger.records import AuditFilter
 from mooring.model.audit import AuditOutcome, AuditRecord

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from drydock.faults import Delay, Rule
-from mooring.controllers.claims.desk import Abandoned, ClaimRevoked
+from mooring.controllers.claims.refusals import Abandoned, ClaimRevoked
 from mooring.controllers.claims.waiting_clients import Caller, ClientGone, Stopping
 from mooring.engine.concurrency_limit import LEAST
 from mooring.ledger.faults import Fault, LedgerCall

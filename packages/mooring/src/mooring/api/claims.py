@@ -76,18 +76,38 @@ async def create_claim(
 async def list_claims(
     request: Request[Any, Any, Any],
     reading: FleetQueries,
+    desk: ClaimDesk,
     claim_access: ClaimAccess,
     namespace: str = "",
     pool: str = "",
     owner: str | None = None,
     claim_state: Annotated[str | None, QueryParameter(name="state")] = None,
+    key: Annotated[str | None, Parameter(min_length=1)] = None,
     limit: Annotated[int, Parameter(ge=1, le=MOST_ROWS)] = PAGE_ROWS,
     before: Before = None,
 ) -> ClaimItems:
-    """Claims by namespace, pool (`namespace/name`, or a name), owner or state (several with commas)."""
+    """Claims by namespace, pool (`namespace/name`, or a name), owner or state (several with commas).
+
+    With `key`, the claim of that pool which a request with this `idempotencyKey` made: for its holder this is a sign of
+    life, as reading the claim is. Cheap, however many claims there are.
+    """
     namespace, pool = pool_in(namespace, pool)
     which = ClaimFilter(namespace=namespace or None, pool=pool or None, owner=owner, states=_states(claim_state))
+    if key is not None:
+        return ClaimItems.of(await _read_by_key(desk, reading, claim_access, request.user, which, key))
     return await read_claims(reading, which, limit, before, lambda claim: claim_access.is_held(request.user, claim))
+
+
+async def _read_by_key(
+    desk: ClaimDesk, reading: FleetQueries, access: ClaimAccess, identity: Identity, which: ClaimFilter, key: str
+) -> ClaimReading | None:
+    if which.namespace is None or which.pool is None:
+        raise InvalidInput("pool", which.pool or "", "NAMESPACE/NAME: a key belongs to one pool")
+    claim = await access.find_by_key(identity, which.namespace, which.pool, key)
+    if claim is None or (which.owner or claim.owner) != claim.owner or claim.state not in (which.states or ClaimState):
+        return None
+    held = access.is_held(identity, claim)
+    return await _read(desk, reading, await desk.attend(claim) if held else claim, held)
 
 
 def _states(text: str | None) -> frozenset[ClaimState] | None:

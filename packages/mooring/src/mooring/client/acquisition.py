@@ -11,7 +11,7 @@ from mooring.client.loss import classify_loss, read_revocation
 from mooring.client.records import ClaimView, Waiting, read_claim, read_claims
 from mooring.client.request import ClaimRequest, OnWait
 from mooring.client.retry import SHORTEST_TIMEOUT_SECONDS, Deadline, Retry
-from mooring.client.runtime import Event, Runtime
+from mooring.client.runtime import BackgroundWork, Event, Runtime
 from mooring.client.wait_reason import claim_ended, explain_failure, explain_wait, wait_timed_out, wait_unanswered
 from mooring.model.claim import EndCause
 from mooring.model.why import Why
@@ -19,6 +19,8 @@ from mooring.model.why import Why
 log = logging.getLogger("mooring.client")
 
 LOOK_SECONDS = 2.0
+QUIET_LOOK_SECONDS = 8.0  # without `on_wait`: often enough to be a sign of life, which lapses after 20 s
+STRAY_LOOKS = 2  # in a row that do not find the claim in the queue, before the request is sent again
 ANSWER_SECONDS = 30.0
 LOOK_ANSWER_SECONDS = 5.0  # a look that takes longer counts as unanswered, and is reported
 GRACE_SECONDS = 1.0  # for an answer after the wait
@@ -41,6 +43,9 @@ class Acquisition:
         self._deadline = self._started + request.wait_seconds
         self._failure: Why | None = None  # why the last look was not answered
         self._heard = False  # Mooring has answered, so its address is right
+        self._looked_at = self._started
+        self._strays = 0  # looks in a row that did not find the claim in the queue
+        self._posts = 0
         self.immediate = request.wait_seconds == 0
 
     async def run(self) -> ClaimView:
@@ -110,21 +115,33 @@ class Acquisition:
 
     async def _send(self) -> ClaimView:
         left = max(0.0, self._left_seconds)
-        posting = self._runtime.request(
-            "POST", self._request.path, body=self._request.body(left), timeout_seconds=left + ANSWER_SECONDS
-        )
-        return await self._report_while(posting) if left else read_claim(await posting)
+        return await self._report_while() if left else read_claim(await self._post_once(left))
 
-    async def _report_while(self, posting: Coroutine[Any, Any, Any]) -> ClaimView:
-        """The answer to a request that waits in the queue on the server. Without one, the wait ends on our clock."""
+    def _post_once(self, left_seconds: float) -> Coroutine[Any, Any, Any]:
+        body = self._request.body(left_seconds)
+        return self._runtime.request(
+            "POST", self._request.path, body=body, timeout_seconds=left_seconds + ANSWER_SECONDS
+        )
+
+    async def _report_while(self) -> ClaimView:
+        """The answer to a request that waits in the queue on the server. Without one, the wait ends on our clock.
+
+        A replica that hangs keeps the request for ever, while looks at the others show that the claim has ended or got
+        a worker. Then the request is sent again, with the same outcome, and the first is dropped.
+        """
         given_up = self._runtime.make_event()
-        work = self._runtime.start(self._receive(posting, given_up), "mooring-claim")
+        work, patience = self._start_post(given_up), STRAY_LOOKS
+        self._strays = 0
         try:
             pause = LOOK_SECONDS / 4
             while not await work.wait(pause):
                 await self._report()
                 if self._is_over:
                     await self._require_answers()
+                elif self._strays >= patience:
+                    stuck, work = work, self._start_post(given_up)
+                    stuck.cancel()
+                    self._strays, patience = 0, 2 * patience
                 pause = min(LOOK_SECONDS, max(GRACE_SECONDS / 2, self._left_seconds))
         except ClaimTimeout:
             given_up.set()
@@ -138,15 +155,25 @@ class Acquisition:
         assert claim is not None, "it is only withdrawn after it was given up"
         return claim
 
-    async def _receive(self, posting: Coroutine[Any, Any, Any], given_up: Event) -> ClaimView | None:
-        """The claim. If it comes after the wait was given up, it is released, because no caller holds it."""
+    def _start_post(self, given_up: Event) -> BackgroundWork[ClaimView | None]:
+        self._posts += 1
+        receiving = self._receive(self._post_once(max(0.0, self._left_seconds)), self._posts, given_up)
+        return self._runtime.start(receiving, "mooring-claim")
+
+    async def _receive(self, posting: Coroutine[Any, Any, Any], number: int, given_up: Event) -> ClaimView | None:
+        """The claim. If it comes after the wait was given up, it is released, because no caller holds it.
+
+        A request that was sent again has no answer of its own: the claim is that of the last one.
+        """
         try:
             claim = read_claim(await posting)
-            if not given_up.is_set():
+            if number == self._posts and not given_up.is_set():
                 return claim
-            if claim.open:
+            if number == self._posts and claim.open:
                 await withdraw(self._runtime, claim)
         except RemoteError as error:
+            if number != self._posts:
+                return None
             if not given_up.is_set():
                 raise
             log.warning("a claim with key %s may remain until its ttl ends: %s", self._request.key, error.message)
@@ -199,12 +226,15 @@ class Acquisition:
 
     async def _report(self, failure: Unavailable | None = None) -> None:
         """The place in the queue and why, or that there is no answer: then nothing is known of the pool."""
-        if self._on_wait is None and self._heard:
+        looked_ago = self._clock.monotonic() - self._looked_at
+        if self._on_wait is None and self._heard and (failure is not None or looked_ago < QUIET_LOOK_SECONDS):
             return
         found = None
         if failure is None:
+            self._looked_at = self._clock.monotonic()
             try:
                 found = await self._find()
+                self._strays = 0 if found is not None and found.state == "queued" else self._strays + 1
             except Unavailable as error:
                 failure = await self._diagnose(error)
         position, why = (found.position, found.why) if found is not None else (None, None)

@@ -66,10 +66,11 @@ class ClaimRequest:
 
     @property
     def query(self) -> dict[str, str]:
-        """Finds the open claims of the same owner in the same pool; without an owner, all that the caller may see."""
+        """Finds the open claim under the key. A server that does not know `key` lists all open claims of the owner."""
         namespace, _, name = self.pool.partition("/")
         states = ",".join(OPEN_STATES)
-        return {"namespace": namespace, "pool": name, "owner": self.owner, "state": states, "limit": "1000"}
+        about = {"namespace": namespace, "pool": name, "owner": self.owner, "state": states}
+        return {**about, "key": self.key, "limit": "1000"}
 
     def body(self, wait_seconds: float) -> dict[str, Any]:
         """JSON of the request. The server does not compare `wait`: a repeated request may wait for less time."""

@@ -63,6 +63,12 @@ class ClaimItems(msgspec.Struct, frozen=True, rename="camel"):
     total: int
     next_before: int | None
 
+    @classmethod
+    def of(cls, item: ClaimReading | None) -> ClaimItems:
+        """A list of one, or of none."""
+        items = [item] if item is not None else []
+        return cls(items, len(items), None)
+
 
 _BEFORE_RUNNING = (ClaimState.QUEUED, ClaimState.CLAIMED)  # one that was queued again may have run before
 

@@ -33,6 +33,8 @@ class _Holdings(Protocol):
 class _Claims(Protocol):
     async def find(self, claim_id: str) -> Claim: ...
 
+    async def find_by_key(self, namespace: str, pool: str, key: str) -> Claim | None: ...
+
 
 class ClaimAccess:
     """Answers for one claim at a time. A claim that a caller may not read does not exist for it."""
@@ -63,9 +65,14 @@ class ClaimAccess:
             if identity.is_operator:
                 raise
             raise unknown_claim(claim_id) from None
-        if not self.is_held(identity, claim) and not await self._may_read(identity, claim):
+        if not await self._sees(identity, claim):
             raise unknown_claim(claim_id)
         return claim
+
+    async def find_by_key(self, identity: Identity, namespace: str, pool: str, key: str) -> Claim | None:
+        """The claim that was made with a key, if the caller may read it."""
+        claim = await self._claims.find_by_key(namespace, pool, key)
+        return claim if claim is not None and await self._sees(identity, claim) else None
 
     async def require_holder(self, identity: Identity, claim_id: str) -> None:
         """Raise unless the caller holds the claim."""
@@ -87,6 +94,9 @@ class ClaimAccess:
         if not self.is_held(identity, claim):
             await self._authorization.require(identity, END_CLAIM.access(claim.namespace, claim.pool))
         return claim
+
+    async def _sees(self, identity: Identity, claim: Claim) -> bool:
+        return self.is_held(identity, claim) or await self._may_read(identity, claim)
 
     async def _may_read(self, identity: Identity, claim: Claim | _Holding) -> bool:
         return await self._authorization.allows(identity, READ_POOL.access(claim.namespace, claim.pool))

@@ -8,7 +8,7 @@ import structlog
 from mooring.controllers.claims.gone_workers import GoneWorkers
 from mooring.controllers.claims.handover import Handover, NoWorker
 from mooring.controllers.claims.ready_index import ReadyIndex
-from mooring.controllers.claims.refusals import Refusals
+from mooring.controllers.claims.refusals import Abandoned, ClaimRevoked, Refusals
 from mooring.controllers.claims.release import ClaimRelease
 from mooring.controllers.claims.waiting_clients import Caller, ClientGone, WaitingClients
 from mooring.controllers.fleet import Fleet
@@ -45,22 +45,6 @@ class PoolInvalid(Refused):
     """The pool's spec is wrong, so nothing is handed out."""
 
     code = "pool_invalid"
-
-
-class Abandoned(Unavailable):
-    """The claim was given up while its client was not heard of. A repeated request is a new one."""
-
-    code = "abandoned"
-
-
-class ClaimRevoked(Conflict):
-    """An operator released the claim while it waited."""
-
-    code = "claim_revoked"
-
-    def __init__(self, claim: Claim) -> None:
-        detail = {"claim": claim.id, "reason": claim.reason, "at": claim.ended_at.isoformat() if claim.ended_at else ""}
-        super().__init__(f"claim {claim.id} was revoked while it waited: {claim.reason}", detail=detail)
 
 
 class ClaimDesk:
@@ -257,6 +241,10 @@ class ClaimDesk:
         if not found:
             raise unknown_claim(claim_id)
         return found[0]
+
+    async def find_by_key(self, namespace: str, pool: str, key: str) -> Claim | None:
+        """The claim that a request with this key made in a pool."""
+        return await self._ledger.claims.find_by_key(namespace, pool, key)
 
     async def look(self, claim_id: str) -> Claim:
         """A claim as its client reads it, which is a sign of life."""

@@ -8,7 +8,7 @@ import msgspec
 from mooring.ledger.port import Ledger
 from mooring.ledger.records import ClaimFilter
 from mooring.model.claim import OPEN, Admission, AdmissionVerdict, Claim, LimitReached
-from mooring.model.errors import Refused, Unavailable
+from mooring.model.errors import Conflict, Refused, Unavailable
 from mooring.model.pool import Pool
 from mooring.model.why import Why
 from mooring.planning.explanations.claims import NAMED, explain_full_queue, explain_limit, explain_place
@@ -31,6 +31,22 @@ class QueueFull(Refused):
 
     code = "queue_full"
     retry_after_seconds = 5.0
+
+
+class Abandoned(Unavailable):
+    """The claim was given up while its client was not heard of. A repeated request is a new one."""
+
+    code = "abandoned"
+
+
+class ClaimRevoked(Conflict):
+    """An operator released the claim while it waited."""
+
+    code = "claim_revoked"
+
+    def __init__(self, claim: Claim) -> None:
+        detail = {"claim": claim.id, "reason": claim.reason, "at": claim.ended_at.isoformat() if claim.ended_at else ""}
+        super().__init__(f"claim {claim.id} was revoked while it waited: {claim.reason}", detail=detail)
 
 
 class Refusals:

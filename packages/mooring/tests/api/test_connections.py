@@ -2,13 +2,16 @@
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import uvloop
 from litestar import Litestar
 
 from hawser.clock import SystemClock
+from mooring.api import request_limit
 from mooring.api.certificate import ServingCertificate, TlsFiles
 from mooring.api.connections import Connection, Connections
 from mooring.api.hosting import HttpHost, bind
@@ -133,6 +136,25 @@ async def test_a_client_whose_connections_are_all_answered_is_refused_with_429(t
             assert b"HTTP/1.1 201" in await reader.readuntil(b"done")
             writer.close()
         assert "200 OK" in await there.ask()
+
+
+@pytest.mark.realtime
+def test_connections_that_make_room_while_they_open_leave_nothing_behind(tmp_path: Path, monkeypatch):
+    """uvloop closes the socket of one whose opening is cancelled, and does not report that to its protocol."""
+    monkeypatch.setattr(request_limit, "HEAD_SECONDS", 0.1)
+    problems: list[object] = []
+
+    async def burst() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context["message"]))
+        async with served(tmp_path, connections_each=120) as there:
+            clients = [socket.create_connection(there.listener.getsockname()) for _ in range(250)]  # none is accepted yet
+            for client in clients:
+                reader, writer = await asyncio.open_connection(sock=client)
+                assert (answer := await ends(reader)) == b"" or b" 408 " in answer
+                writer.close()
+
+    uvloop.run(burst())
+    assert problems == []
 
 
 CHUNKED = b"POST /hello HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"

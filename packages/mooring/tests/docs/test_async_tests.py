@@ -29,6 +29,7 @@ ALLOWED = {
     "hawser/tests/test_reflector.py": _LIVES,
     "hawser/tests/test_reflector_drydock.py": _LIVES,
     "hawser/tests/test_reflector_properties.py": _LIVES,
+    "mooring/tests/api/test_connections.py": _LOOP,
     "mooring/tests/campaign/run.py": _PROGRAM,
     "mooring/tests/client/test_runtimes.py": _LOOP,
     "mooring/tests/client/test_trust.py": _LOOP,

@@ -88,12 +88,16 @@ class Acceptor:
         """Shake hands. The protocol reports the end from then on."""
         protocol = self._protocols()
         protocol.connection = connection
-        await self._loop.connect_accepted_socket(
-            lambda: protocol,
-            accepted,
-            ssl=self._tls,
-            ssl_handshake_timeout=HANDSHAKE_SECONDS if self._tls is not None else None,
-        )
+        try:
+            await self._loop.connect_accepted_socket(
+                lambda: protocol,
+                accepted,
+                ssl=self._tls,
+                ssl_handshake_timeout=HANDSHAKE_SECONDS if self._tls is not None else None,
+            )
+        except BaseException:
+            protocol.abandon()
+            raise
 
     def _opened(self, opening: asyncio.Task[None], accepted: socket.socket, connection: Connection) -> None:
         """Or not: the client is gone, speaks no TLS, or had to make room."""

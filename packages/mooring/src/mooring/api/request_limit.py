@@ -96,6 +96,11 @@ class LimitedProtocol(HttpToolsProtocol):
         self.connection.ended()
         super().connection_lost(exc)
 
+    def abandon(self) -> None:
+        """The opening of the connection has failed. uvloop does not report the end of one that was just made."""
+        if self.transport is not None and not self.transport.is_closing():
+            self.connection_lost(ConnectionAbortedError())
+
     def data_received(self, data: bytes) -> None:
         """Count what belongs to no body. The piece in which a head began may have a body before it."""
         if self.transport.is_closing():

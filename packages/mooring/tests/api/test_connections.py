@@ -147,7 +147,9 @@ def test_connections_that_make_room_while_they_open_leave_nothing_behind(tmp_pat
     async def burst() -> None:
         asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context["message"]))
         async with served(tmp_path, connections_each=120) as there:
-            clients = [socket.create_connection(there.listener.getsockname()) for _ in range(250)]  # none is accepted yet
+            clients = [
+                socket.create_connection(there.listener.getsockname()) for _ in range(250)
+            ]  # none is accepted yet
             for client in clients:
                 reader, writer = await asyncio.open_connection(sock=client)
                 assert (answer := await ends(reader)) == b"" or b" 408 " in answer

@@ -1,13 +1,16 @@
 """The socket that answers go out of."""
 
 import asyncio
+import json
+import logging
 import socket
 
 import pytest
+from litestar import Litestar, get
 
 from mooring.api.acceptor import Acceptor
 from mooring.api.connections import Connection, Connections
-from mooring.api.hosting import bind
+from mooring.api.hosting import HttpHost, bind
 from mooring.api.limits import LimitOptions
 
 
@@ -45,3 +48,31 @@ def test_a_client_whose_machine_vanished_is_noticed_within_twenty_seconds():
             idle, interval, count, unacknowledged = (accepted.getsockopt(socket.IPPROTO_TCP, name) for name in options)
             assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
     assert idle + interval * count <= 20 and unacknowledged <= 20_000
+
+
+@pytest.mark.realtime
+async def test_requests_that_are_not_answered_when_the_server_stops_get_503_and_leave_no_traceback(caplog):
+    arrived = asyncio.Semaphore(0)
+
+    @get("/hangs")
+    async def hangs() -> str:
+        """As a request does whose database does not answer."""
+        arrived.release()
+        await asyncio.Event().wait()
+        return ""
+
+    app = Litestar([hangs], openapi_config=None, logging_config=None)
+    with bind("127.0.0.1", 0) as listener, caplog.at_level(logging.INFO):
+        host = HttpHost(app, [listener])
+        running = asyncio.create_task(host.run())
+        connections = [await asyncio.open_connection(*listener.getsockname()) for _ in range(3)]
+        for _, writer in connections:
+            writer.write(b"GET /hangs HTTP/1.1\r\nHost: x\r\n\r\n")
+            await asyncio.wait_for(arrived.acquire(), 10)
+        host.stop()
+        for reader, writer in connections:
+            head, _, body = (await asyncio.wait_for(reader.read(), 10)).partition(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 503 ") and json.loads(body)["code"] == "stopping"
+            writer.close()
+        await running
+    assert [record.message for record in caplog.records if record.exc_info] == []

@@ -14,6 +14,7 @@ from mooring.api.acceptor import Acceptor
 from mooring.api.connections import Connections, allow_descriptors
 from mooring.api.limits import LimitOptions
 from mooring.api.request_limit import LimitedProtocol
+from mooring.api.stop_answers import StopAnswers
 from mooring.model.errors import Misconfigured
 from mooring.model.hosts import is_loopback
 
@@ -92,7 +93,7 @@ class HttpHost:
         limits: LimitOptions = LimitOptions(),
     ) -> None:
         config = uvicorn.Config(
-            app,
+            StopAnswers(app),
             log_config=None,
             log_level="error",  # every malformed request would be a line of the log, and anybody can send them
             access_log=False,

@@ -232,11 +232,13 @@ class Dock:
 class Front:
     """A proxy in front of the dock that loses connections and answers. Every connection carries one request.
 
-    `refuse` connections are closed at once; the answers of `lose` requests are thrown away after they took effect.
+    `refuse` connections are closed at once; `hang` requests are kept and go nowhere; the answers of `lose` requests are
+    thrown away after they took effect.
     """
 
     target: str
     refuse: int = 0
+    hang: int = 0
     lose: int = 0
     only: bytes = b""  # a piece of the request line: others pass
     closed: bool = False
@@ -268,6 +270,11 @@ class Front:
             concerned = self.only in line
             if self.closed or (concerned and self.refuse > 0):
                 self.refuse -= 1
+                return
+            if concerned and self.hang > 0:
+                self.hang -= 1
+                while near.recv(65536):
+                    pass
                 return
             host, port = self.target.removeprefix("http://").split(":")
             with socket.create_connection((host, int(port))) as far:

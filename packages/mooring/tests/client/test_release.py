@@ -12,7 +12,7 @@ from mooring.client.errors import LeaseLost, LossCause, RemoteError
 from mooring.client.records import read_claim
 from mooring.ledger.records import AuditFilter
 from mooring.model.claim import EndCause
-from packages.mooring.tests.client.dock import TOKEN
+from packages.mooring.tests.client.dock import TOKEN, Front
 
 
 @pytest.fixture
@@ -65,6 +65,15 @@ def test_a_claim_that_is_closed_was_released_by_its_holder(dock, ours):
         pass
     claim = only_claim(ours, pool)
     assert (claim["cause"], claim["reason"], trail(dock, claim["id"])) == ("released", "released by its holder", [])
+
+
+def test_a_release_at_a_replica_that_hangs_is_sent_again_before_the_time_is_over(dock):
+    pool = dock.pool()
+    with Front(dock.url, hang=1, only=b"DELETE") as front:
+        with Mooring(front.url, TOKEN).claim(pool, owner="acme"):
+            pass
+        assert sum(line.startswith(b"DELETE") for line in front.seen) == 2
+    assert dock.open_claims(pool) == 0
 
 
 async def test_a_release_without_an_epoch_is_audited_with_its_reason(dock, ours):

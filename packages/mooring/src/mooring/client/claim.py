@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hawser.backoff import Backoff
-from mooring.client.claims_api import CLOSE_SECONDS, find_claim, find_result, release, renew, watch
+from mooring.client.claims_api import CLOSE_SECONDS, RELEASE_SECONDS, find_claim, find_result, release, renew, watch
 from mooring.client.errors import LeaseLost, LossCause, RemoteError, Unavailable
 from mooring.client.kubectl import WorkerPod
 from mooring.client.loss import classify_loss, is_final
@@ -236,10 +236,11 @@ class HeldClaim:
             self._held.over.set()
 
     async def _give_back(self, claim: ClaimView) -> None:
-        retry, deadline = Retry(self._runtime, CLOSE_SECONDS), Deadline(self._runtime, CLOSE_SECONDS)
+        retry, deadline = Retry(self._runtime), Deadline(self._runtime, CLOSE_SECONDS)
+        retry.deadline = deadline.at
         while True:
             try:
-                found = await release(self._runtime, claim.id, claim.epoch, deadline.left_seconds)
+                found = await release(self._runtime, claim.id, claim.epoch, min(RELEASE_SECONDS, deadline.left_seconds))
             except RemoteError as error:
                 if is_final(error):
                     self._lost = await self._find_loss(claim, deadline)

@@ -13,6 +13,7 @@ from mooring.client.runtime import Runtime
 T = TypeVar("T")
 
 CLOSE_SECONDS = 5.0
+RELEASE_SECONDS = 2.0  # one attempt: at a replica that hangs, it leaves time for another one
 READY_SECONDS = 1.0
 SILENCE_SECONDS = 10.0  # a stream has a heartbeat every three seconds
 MOST_EPOCHS = 3  # to try when a claim is withdrawn while it moves between workers

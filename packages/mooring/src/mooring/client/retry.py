@@ -41,9 +41,9 @@ class Deadline:
 
     def __init__(self, runtime: Runtime, seconds: float) -> None:
         self._clock = runtime.clock
-        self._at = self._clock.monotonic() + seconds
+        self.at = self._clock.monotonic() + seconds
 
     @property
     def left_seconds(self) -> float:
         """Timeout of the next request. Never 0: one attempt is always made."""
-        return max(SHORTEST_TIMEOUT_SECONDS, self._at - self._clock.monotonic())
+        return max(SHORTEST_TIMEOUT_SECONDS, self.at - self._clock.monotonic())

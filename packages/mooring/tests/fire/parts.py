@@ -72,10 +72,10 @@ class Replica:
                 while not (await self.describe(session)).get("ready"):
                     await asyncio.sleep(_STEP_SECONDS)
 
-    async def describe(self, session: aiohttp.ClientSession) -> dict[str, Any]:
+    async def describe(self, session: aiohttp.ClientSession, within: float = _LOOK_SECONDS) -> dict[str, Any]:
         """What /readyz says; empty while it does not answer."""
         with contextlib.suppress(aiohttp.ClientError, TimeoutError, OSError):
-            timeout = aiohttp.ClientTimeout(total=_LOOK_SECONDS)
+            timeout = aiohttp.ClientTimeout(total=within)
             async with session.get(f"{self.url}/readyz", timeout=timeout) as answer:
                 body: dict[str, Any] = await answer.json()
                 return {**body, "ready": answer.status == 200}

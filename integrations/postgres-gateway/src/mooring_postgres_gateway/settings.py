@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from mooring_postgres_gateway.failures import FEATURE_NOT_SUPPORTED, SessionError
 
 SERVER_VERSION = "15.0 (Mooring, DuckDB)"
+VERSION = f"PostgreSQL {SERVER_VERSION}"  # clients read the number after this word
 REPORTED = {
     "server_version": SERVER_VERSION,
     "server_encoding": "UTF8",
@@ -43,6 +44,7 @@ _SET = re.compile(
 )
 _RESET = re.compile(r"RESET\s+(?P<name>\w+)", re.IGNORECASE)
 _SHOW = re.compile(r"SHOW\s+(?P<name>transaction\s+isolation\s+level|time\s+zone|\w+)", re.IGNORECASE)
+_ASKS_VERSION = re.compile(r"SELECT\s+pg_catalog\.version\(\)", re.IGNORECASE)  # SQLAlchemy's first statement
 _LONG_NAMES = {"transaction isolation level": "transaction_isolation", "time zone": "timezone"}
 _DURATION = re.compile(r"(\d+)\s*(us|ms|s|min|h|d)?")
 _MILLISECONDS = {"us": 0.001, "ms": 1.0, "s": 1000.0, "min": 60_000.0, "h": 3_600_000.0, "d": 86_400_000.0}
@@ -84,7 +86,9 @@ class Settings:
         return False
 
     def show(self, text: str) -> tuple[str, str] | None:
-        """The setting and its value; None if `SHOW` is about something else."""
+        """The setting and its value; None if the statement asks for something else."""
+        if _ASKS_VERSION.fullmatch(text):
+            return "version", VERSION
         found = _SHOW.fullmatch(text)
         if found is None:
             return None

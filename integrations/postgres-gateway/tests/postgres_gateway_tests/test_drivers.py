@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime, time, timedelta
 import asyncpg
 import psycopg
 import pytest
+import sqlalchemy
 
 from packages.mooring.tests.acceptance.world import until
 from postgres_gateway_tests.programs import require
@@ -169,6 +170,39 @@ def test_a_statement_that_outlasts_its_timeout_is_cancelled(port):
         connection.execute("SET statement_timeout = '200ms'")
         with pytest.raises(psycopg.errors.QueryCanceled, match="statement timeout"):
             connection.execute("SELECT count(*) FROM range(1000000000000) t(i)")
+
+
+def test_sqlalchemy_connects_and_nests_transactions(port):
+    """It asks for the version and for types of extensions first, within a savepoint."""
+    engine = sqlalchemy.create_engine(port.url().replace("postgresql:", "postgresql+psycopg:").rstrip("?"))
+    try:
+        with engine.begin() as connection:
+            connection.execute(sqlalchemy.text("CREATE TABLE t (a INTEGER)"))
+            with connection.begin_nested():
+                connection.execute(sqlalchemy.text("INSERT INTO t VALUES (:a)"), [{"a": 1}, {"a": 2}])
+            assert connection.execute(sqlalchemy.text("SELECT a FROM t ORDER BY a")).scalars().all() == [1, 2]
+    finally:
+        engine.dispose()
+
+
+def test_what_a_savepoint_would_bring_back_is_refused_and_fails_the_transaction(port):
+    with psycopg.connect(port.url()) as connection:
+        connection.execute("CREATE TABLE t (a INTEGER)")
+        connection.commit()
+        connection.execute("INSERT INTO t VALUES (1)")
+        connection.execute("SAVEPOINT s")
+        with pytest.raises(psycopg.errors.FeatureNotSupported, match="no savepoints"):
+            connection.execute("ROLLBACK TO SAVEPOINT s")
+        with pytest.raises(psycopg.errors.InFailedSqlTransaction):
+            connection.execute("SELECT 1")
+        connection.rollback()
+        assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
+
+
+@pytest.mark.parametrize("query", ["SELECT version()", "SELECT pg_catalog.version()"])
+def test_the_version_is_in_the_form_that_clients_read(port, query):
+    with psycopg.connect(port.url()) as connection:
+        assert connection.execute(query).fetchone() == ("PostgreSQL 15.0 (Mooring, DuckDB)",)
 
 
 def psql(port, *arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:

@@ -237,7 +237,7 @@ class WorkerSession:
             portal.tag = await self._set(nature.kind, statement)
         elif (shown := self._settings.show(statement.text)) is not None:
             portal.give((bodies.Column(shown[0], TEXT),), [(shown[1],)])
-            portal.tag = "SHOW"
+            portal.tag = words[0]
         elif from_client:
             portal.tag = await self._copy(statement)
         else:

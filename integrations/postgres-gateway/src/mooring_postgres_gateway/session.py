@@ -228,7 +228,7 @@ class Session:
     async def _attach(self, unit: Unit) -> bool:
         """Claim a worker and bring it to the state of the session; False if the client got an error instead."""
         parameters = {name: self._login.parameters.get(name, "") for name in ("application_name",)}
-        parameters |= {"user": self._login.user, "database": self._login.name}
+        parameters |= {"user": self._login.user, "database": self._login.name, **self._login.settings}
         if self._transaction.status == FAILED:
             parameters[TRANSACTION] = "failed"
         opening = self._opening = asyncio.create_task(open_link(self._claims, self._login.database, parameters))

@@ -205,6 +205,21 @@ def test_the_version_is_in_the_form_that_clients_read(port, query):
         assert connection.execute(query).fetchone() == ("PostgreSQL 15.0 (Mooring, DuckDB)",)
 
 
+async def test_a_statement_timeout_of_the_connection_holds_after_a_reset(port):
+    """As asyncpg's pools reset connections; libpq sends the same within `options`."""
+    endless = "SELECT count(*) FROM range(1000000000000) t(i)"
+    connection = await asyncpg.connect(port.url(), server_settings={"statement_timeout": "200ms"})
+    await connection.execute("SET statement_timeout = 0; RESET ALL")
+    with pytest.raises(asyncpg.QueryCanceledError, match="statement timeout"):
+        await connection.fetch(endless)
+    await connection.close()
+    options = "-c statement_timeout=200 -c jit=off"
+    with psycopg.connect(port.url(), options=options) as other, pytest.raises(psycopg.errors.QueryCanceled):
+        other.execute(endless)
+    with pytest.raises(psycopg.OperationalError, match="statement_timeout"):
+        psycopg.connect(port.url(), options="-c statement_timeout=soon")
+
+
 def psql(port, *arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
     command = [require("psql"), "-X", "-v", "ON_ERROR_STOP=1", "-At", port.url(), *arguments]
     return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60, check=False)

@@ -38,12 +38,12 @@ _ATOMIC = frozenset(["INSERT", "UPDATE", "DELETE", "MERGE", "CREATE", "DROP", "A
 class WorkerSession:
     """Reads messages until the other side leaves, another session takes over, or the worker drains."""
 
-    def __init__(self, stream: MessageStream, engine: Engine, draining: asyncio.Event) -> None:
+    def __init__(self, stream: MessageStream, engine: Engine, draining: asyncio.Event, settings: Settings) -> None:
         self._stream = stream
         self._engine = engine
         self._draining = draining
         self._thread = ThreadPoolExecutor(1, "duckdb")
-        self._settings = Settings()
+        self._settings = settings
         self._status = IDLE
         self._implicit = False  # a transaction that ends with the exchange
         self._statements: dict[str, Preparation] = {}

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 import sqlalchemy
 
+from mooring_postgres_gateway.state import SessionState
 from packages.mooring.tests.acceptance.world import until
 from postgres_gateway_tests.programs import require
 
@@ -87,6 +88,22 @@ def test_statements_that_psycopg_prepares_are_prepared_again_on_another_worker(p
             assert connection.execute("SELECT %s + 1", (number,), prepare=True).fetchone() == (number + 1,)
         until(lambda: harbour.dock.open_claims(pool) == 0, 20, "the idle session gives its worker back")
         assert connection.execute("SELECT %s + 1", (8,), prepare=True).fetchone() == (9,)
+
+
+def test_a_worker_that_leaves_while_it_takes_over_a_session_is_replaced(port, harbour, pool, monkeypatch):
+    restore, left = SessionState.restore, []
+
+    async def leave_first(state, stream, transaction):
+        if not left:
+            left.append(await stream.close())
+        await restore(state, stream, transaction)
+
+    with psycopg.connect(port.url(), autocommit=True) as connection:
+        connection.execute("SET statement_timeout = '1min'")
+        until(lambda: harbour.dock.open_claims(pool) == 0, 20, "the idle session gives its worker back")
+        monkeypatch.setattr(SessionState, "restore", leave_first)
+        assert connection.execute("SHOW statement_timeout").fetchone() == ("1min",)
+        assert left
 
 
 async def test_asyncpg_pools_reset_their_connections(port):

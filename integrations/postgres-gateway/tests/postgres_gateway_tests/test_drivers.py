@@ -63,6 +63,27 @@ async def test_asyncpg_sends_every_type_in_binary_form(port):
     await connection.close()
 
 
+LISTS = [
+    [1, None, 3], [1 << 40], [True, False], [0.5, float("inf")],
+    [decimal.Decimal("-1.25")], [date(2020, 2, 29)], [datetime(2021, 1, 1, 1, 1, 1, 5)], [b"\0\xff"],  # noqa: DTZ001
+    [datetime(2021, 1, 1, 1, 1, 1, tzinfo=UTC)], [uuid.UUID(int=7)],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", ["%s", "%b", "%t"], ids=["as psycopg likes", "binary", "text"])
+def test_psycopg_sends_lists(port, place):
+    with psycopg.connect(port.url()) as connection:
+        for given in LISTS:
+            rows = connection.execute(f"SELECT unnest({place})", (given,)).fetchall()
+            assert [row[0] for row in rows] == given
+        texts = ["a", 'b "c" \\ {d}, e', "NULL", "", None]
+        rows = connection.execute(f"SELECT unnest({place}::VARCHAR[])", (texts,)).fetchall()
+        assert [row[0] for row in rows] == texts
+        query = f"SELECT count(*) FROM (VALUES (2, 'b'), (7, 'c')) t(i, s) WHERE i = ANY({place}) AND s = ANY({place})"
+        assert connection.execute(query, ([2, 7], ["a", "b"])).fetchone() == (1,)
+        assert connection.execute(query, ([], [])).fetchone() == (0,)
+
+
 def test_psycopg_commits_rolls_back_and_reports_failed_transactions(port):
     with psycopg.connect(port.url()) as connection:
         connection.execute("CREATE TABLE t (a INTEGER, b VARCHAR)")

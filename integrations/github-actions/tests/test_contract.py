@@ -56,12 +56,13 @@ async def test_every_request_and_answer_fits_the_published_rest_schemas() -> Non
             runners = Runners(github, RULES, OWNER, 1)
             minted = await runners.register(CALL)
             assert minted["runner"]["name"] == "mooring-c-1-1"
-            (found,) = [job async for job in github.list_unfinished()]
-            assert read_job(found[1], found[0]).id == job.id
+            assert [name async for name in github.list_repositories()] == [REPOSITORY]
+            (found,) = [job async for job in github.list_unfinished(REPOSITORY)]
+            assert read_job(found, REPOSITORY).id == job.id
             taken = fake.take(next(iter(fake.runners.values())))
             assert taken is job
-            (found,) = [job async for job in github.list_unfinished()]
-            assert read_job(found[1], found[0]).runner == "mooring-c-1-1"
+            (found,) = [job async for job in github.list_unfinished(REPOSITORY)]
+            assert read_job(found, REPOSITORY).runner == "mooring-c-1-1"
             assert not await runners.remove(REPOSITORY, "c-1", 1), "it runs a job"
             fake.finish(next(iter(fake.runners.values())))
             read = await github.get_job(REPOSITORY, job.id)

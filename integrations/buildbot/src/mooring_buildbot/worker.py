@@ -80,8 +80,7 @@ class MooringLatentWorker(AbstractLatentWorker):
 
     @async_to_deferred
     async def stopService(self) -> None:
-        if self._cleaning is not None:
-            self._cleaning.cancel()
+        self._stop_cleaning()
         await super().stopService()
 
     # --- what Buildbot asks of a latent worker -----------------------------------------------------------------------
@@ -89,6 +88,7 @@ class MooringLatentWorker(AbstractLatentWorker):
     async def start_instance(self, build: Any) -> bool:
         """Returns at once: while the claim waits, Buildbot can stop the build, and `check_instance` says why."""
         assert self.password is not None
+        self._stop_cleaning()  # its list of claims may be of now: it would release the one that is made here
         await self._stop(self._instance)
         self._login = WorkerLogin(self.name, self.password, self._find_endpoint(), Entropy().uuid())
         instance = Instance(
@@ -148,10 +148,17 @@ class MooringLatentWorker(AbstractLatentWorker):
             reactor = self.master.reactor
             await LOOP.defer(reactor, instance.stop()).addTimeout(STOP_SECONDS, reactor)
 
+    def _stop_cleaning(self) -> None:
+        if self._cleaning is not None:
+            self._cleaning.cancel()
+
     async def _clean(self) -> None:
-        """Once, when the master starts: what an earlier one left is released, as soon as Mooring answers."""
+        """Once, when the master starts: what an earlier one left is released, as soon as Mooring answers.
+
+        The first instance does the same, and knows its own claim.
+        """
         clock, backoff = SystemClock(), Backoff(Entropy(), first_seconds=1.0, last_seconds=30.0)
-        while self._login is None:
+        while True:
             try:
                 await release_leftovers(self._claims.connect(), self._wish(None), "")
                 return

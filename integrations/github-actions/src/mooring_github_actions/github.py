@@ -120,15 +120,18 @@ class GitHub:
             raise
         return found
 
-    async def list_unfinished(self) -> AsyncIterator[tuple[str, dict[str, Any]]]:
-        """Repository and job of every run that is queued or in progress."""
+    async def list_repositories(self) -> AsyncIterator[str]:
+        """Names of all repositories of the installation."""
         async for repository in self._pages("/installation/repositories", "repositories"):
-            name = repository["full_name"]
-            for status in ("queued", "in_progress"):
-                async for run in self._pages(f"/repos/{name}/actions/runs?status={status}", "workflow_runs"):
-                    path = f"/repos/{name}/actions/runs/{run['id']}/jobs?filter=latest"
-                    async for job in self._pages(path, "jobs"):
-                        yield name, job
+            yield repository["full_name"]
+
+    async def list_unfinished(self, repository: str) -> AsyncIterator[dict[str, Any]]:
+        """The jobs of every run of a repository that is queued or in progress."""
+        for status in ("queued", "in_progress"):
+            async for run in self._pages(f"/repos/{repository}/actions/runs?status={status}", "workflow_runs"):
+                path = f"/repos/{repository}/actions/runs/{run['id']}/jobs?filter=latest"
+                async for job in self._pages(path, "jobs"):
+                    yield job
 
     async def _pages(self, path: str, field: str) -> AsyncIterator[dict[str, Any]]:
         joint = "&" if "?" in path else "?"

@@ -1,7 +1,8 @@
 """Keeps the claims of Mooring in step with the jobs of GitHub: after each webhook, and by a periodic look at both."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -12,7 +13,7 @@ from hawser.clock import Clock
 from mooring.client import AsyncMooring, RemoteError
 from mooring.client.records import ClaimView
 from mooring.model.errors import InvalidInput, MooringError
-from mooring_github_actions.github import GitHub, GitHubError
+from mooring_github_actions.github import GitHub, GitHubError, RateLimited
 from mooring_github_actions.job import Job, JobStatus, choose_newer, read_job
 from mooring_github_actions.names import attempt_of, job_of, make_key, make_payload
 from mooring_github_actions.plan import Action, MakeClaim, ReadJob, ReleaseClaim, Snapshot, plan_claims
@@ -48,7 +49,6 @@ class Reconciler:
         self._jobs: dict[int, Job] = {}
         self._spent: dict[int, int] = {}
         self._news = asyncio.Event()
-        self._looked_at = -policy.look_seconds
 
     def report(self, job: Job) -> None:
         """News of a job from a webhook."""
@@ -61,7 +61,24 @@ class Reconciler:
             self._jobs[job.id] = choose_newer(self._jobs.get(job.id), job)
 
     async def run(self) -> None:
-        """Until cancelled. A failed round is repeated: nothing of it is needed by the next one."""
+        """Until cancelled. A look takes minutes where there are many repositories, so webhooks do not wait for it."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._look_again_and_again())
+            tasks.create_task(self._reconcile_again_and_again())
+
+    async def _look_again_and_again(self) -> None:
+        while True:
+            try:
+                await self.look()
+                pause = self._policy.look_seconds
+            except GitHubError as error:
+                log.warning("not all jobs were looked at", because=error.message)
+                pause = self._policy.pause_seconds
+            self._news.set()
+            await self._clock.sleep(pause)
+
+    async def _reconcile_again_and_again(self) -> None:
+        """A failed round is repeated: nothing of it is needed by the next one."""
         while True:
             self._news.clear()
             try:
@@ -76,8 +93,6 @@ class Reconciler:
 
     async def reconcile(self) -> None:
         """One round."""
-        if self._clock.monotonic() - self._looked_at >= self._policy.look_seconds:
-            await self._look()
         claims = [claim for pool in self._pools for claim in await self._list(pool)]
         for claim in claims:  # after a restart, the keys say how many attempts there were
             if (job := job_of(claim)) is not None:
@@ -94,21 +109,19 @@ class Reconciler:
     async def _list(self, pool: str) -> list[ClaimView]:
         return await self._mooring.claims(pool, owner=self._policy.owner, limit=MOST_CLAIMS)
 
-    async def _look(self) -> None:
+    async def look(self) -> None:
         """All unfinished jobs of GitHub, and those that we believe unfinished. Heals what webhooks missed."""
-        seen = set()
-        try:
-            async for repository, found in self._github.list_unfinished():
-                if (job := _read_listed(found, repository)) is not None:
-                    seen.add(job.id)
-                    self._note(job)
-            for job in list(self._jobs.values()):
-                if job.status is not JobStatus.COMPLETED and job.id not in seen:
+        seen: set[int] = set()
+        async for repository in self._github.list_repositories():
+            with _apart(repository):
+                async for found in self._github.list_unfinished(repository):
+                    if (job := _read_listed(found, repository)) is not None:
+                        seen.add(job.id)
+                        self._note(job)
+        for job in list(self._jobs.values()):
+            if job.status is not JobStatus.COMPLETED and job.id not in seen:
+                with _apart(job.repository):
                     await self._read(job.id, job.repository)
-        except GitHubError as error:  # webhooks go on; the next round looks again
-            log.warning("not all jobs were looked at", because=error.message)
-        else:
-            self._looked_at = self._clock.monotonic()
 
     async def _read(self, job_id: int, repository: str) -> None:
         found = await self._github.get_job(repository, job_id)
@@ -172,6 +185,21 @@ class Reconciler:
             ):
                 del self._jobs[job.id]
                 self._spent.pop(job.id, None)
+
+
+@contextmanager
+def _apart(repository: str) -> Iterator[None]:
+    """What GitHub refuses for one repository does not hide the others. Without an answer, none would have one."""
+    try:
+        yield
+    except RateLimited:
+        raise
+    except GitHubError as error:
+        if not error.status:
+            raise
+        log.warning("a repository was not looked at", repository=repository, because=error.message)
+    except InvalidInput as error:
+        log.warning("a job is not understood", repository=repository, because=error.message)
 
 
 def _read_listed(found: dict[str, Any], repository: str) -> Job | None:

@@ -23,6 +23,7 @@ from mooring_jupyterhub.servers import EndedServer, RunningServer, explain_end, 
 
 PORT = 8888
 LOOK_SECONDS = 0.05  # between two looks whether a new server listens
+CONNECT_SECONDS = 1.0  # the address of a pod that is gone often does not answer at all
 STOP_SECONDS = 20.0
 RELEASE_SECONDS = 30.0
 
@@ -231,8 +232,9 @@ class MooringSpawner(Spawner):  # type: ignore[misc]  # JupyterHub has no types
 
 async def _listens(server: RunningServer) -> bool:
     try:
-        _, writer = await asyncio.open_connection(server.address, server.port)
-    except OSError:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            _, writer = await asyncio.open_connection(server.address, server.port)
+    except OSError:  # a TimeoutError is one
         return False
     writer.close()
     return True

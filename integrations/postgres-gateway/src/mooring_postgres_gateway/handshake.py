@@ -18,6 +18,7 @@ from mooring_postgres_gateway.failures import (
     SessionError,
 )
 from mooring_postgres_gateway.scram import MECHANISM, Exchange, Verifier, WrongExchange, make_decoy
+from mooring_postgres_gateway.settings import read_initial
 from mooring_postgres_gateway.startups import read_packet
 from mooring_postgres_gateway.streams import MessageStream
 from mooring_postgres_gateway.tls import TlsFiles
@@ -44,6 +45,7 @@ class Login:
     name: str
     database: Database
     parameters: Mapping[str, str]
+    settings: Mapping[str, str]  # that the session begins with
 
 
 class Handshake:
@@ -99,7 +101,7 @@ class Handshake:
         if not entries.permits(user, name):
             raise SessionError(NOT_AUTHORISED, f'user "{user}" may not use database "{name}"', fatal=True)
         stream.allow(LONGEST_MESSAGE_BYTES)
-        return Login(stream, user, name, database, parameters)
+        return Login(stream, user, name, database, parameters, _read_settings(parameters))
 
     async def _authenticate(self, stream: MessageStream, verifier: Verifier, user: str) -> None:
         exchange = Exchange(verifier, self._entropy.token(18))
@@ -115,6 +117,13 @@ class Handshake:
         if answer is None:
             raise SessionError(WRONG_PASSWORD, f'password authentication failed for user "{user}"', fatal=True)
         await stream.send(_authentication(_FINAL, answer), _authentication(_OK))
+
+
+def _read_settings(parameters: Mapping[str, str]) -> dict[str, str]:
+    try:
+        return read_initial(parameters)
+    except SessionError as error:
+        raise SessionError(error.state, error.message, fatal=True) from error
 
 
 async def _refuse_early_bytes(reader: asyncio.StreamReader) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mooring_postgres_gateway.answers import Answers
 from mooring_postgres_gateway.background import Background
@@ -228,7 +228,7 @@ class Session:
     async def _attach(self, unit: Unit) -> bool:
         """Claim a worker and bring it to the state of the session; False if the client got an error instead."""
         parameters = {name: self._login.parameters.get(name, "") for name in ("application_name",)}
-        parameters |= {"user": self._login.user, "database": self._login.name}
+        parameters |= {"user": self._login.user, "database": self._login.name, **self._login.settings}
         if self._transaction.status == FAILED:
             parameters[TRANSACTION] = "failed"
         opening = self._opening = asyncio.create_task(open_link(self._claims, self._login.database, parameters))
@@ -253,9 +253,13 @@ class Session:
                 opening.cancel()
         try:
             await self._state.restore(stream, self._transaction)
-        except (Gone, ProtocolViolation, SessionError) as error:
+        except Gone:
             self._background.start(link.close())
-            message = f"worker {link.worker} could not take over the session: {error or 'it left'}"
+            await self._decide(unit, replace(link.describe_loss(), refused=True))
+            return False
+        except (ProtocolViolation, SessionError) as error:
+            self._background.start(link.close())
+            message = f"worker {link.worker} could not take over the session: {error}"
             await self._fail(unit, SessionError(CONNECTION_FAILURE, message, hint="run the statement again"), None)
             return False
         forwarding = asyncio.create_task(

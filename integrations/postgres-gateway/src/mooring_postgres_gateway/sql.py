@@ -141,15 +141,18 @@ def split_statements(text: str) -> list[Statement]:
 
 
 def casts_of_parameters(text: str) -> dict[int, str]:
-    """The type that the text itself casts a parameter to: `$1::INTEGER` or `CAST($1 AS INTEGER)`."""
+    """The type that the text itself gives a parameter: `$1::INTEGER`, `CAST($1 AS INTEGER)`, or a list in `ANY($1)`."""
     found: dict[int, str] = {}
     for statement in _CAST.finditer(text):
         number, kind = statement["first"] or statement["second"], statement["type"] or statement["as"]
         found.setdefault(int(number), kind)
+    for compared in _COMPARED_LIST.finditer(text):
+        found.setdefault(int(compared["number"]), "VARCHAR[]")
     return found
 
 
-_TYPE = r"[A-Za-z_]\w*(?:\s*\(\s*\d+\s*(?:,\s*\d+\s*)?\))?"
+_COMPARED_LIST = re.compile(r"\b(?:ANY|ALL)\s*\(\s*\$(?P<number>\d+)\s*\)", re.IGNORECASE)
+_TYPE = r"[A-Za-z_]\w*(?:\s*\(\s*\d+\s*(?:,\s*\d+\s*)?\))?(?:\s*\[\s*\])?"
 _CAST = re.compile(
     rf"\$(?P<first>\d+)\s*::\s*(?P<type>{_TYPE})|CAST\s*\(\s*\$(?P<second>\d+)\s+AS\s+(?P<as>{_TYPE})", re.IGNORECASE
 )

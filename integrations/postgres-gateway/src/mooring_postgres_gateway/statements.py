@@ -19,6 +19,8 @@ _ACTING_CALLS = frozenset(
 _ACTING_PREFIXES = ("PG_ADVISORY_LOCK", "PG_TRY_", "PG_NOTIFY", "PG_TERMINATE", "PG_CANCEL", "LO_", "DBLINK", "HTTP")
 _ACTING_SUFFIX = "_EXECUTE"  # postgres_execute, mysql_execute
 _ENDS = {"COMMIT": "COMMIT", "END": "COMMIT", "ROLLBACK": "ROLLBACK", "ABORT": "ROLLBACK"}
+# DuckDB has no savepoints. They do nothing, until one is rolled back to: that fails, and so does the transaction.
+_NEUTRAL = frozenset({"DEALLOCATE", "CLOSE", "UNLISTEN", "SAVEPOINT", "RELEASE"})
 _PASSING_SETTINGS = frozenset({"LOCAL", "TRANSACTION", "CHARACTERISTICS", "CONSTRAINTS"})
 
 
@@ -98,7 +100,7 @@ def _kind(statement: Statement) -> Kind:
         return _setting_kind(words)
     if first == "DISCARD":
         return Kind.DISCARD if words[1:2] == ["ALL"] else Kind.NEUTRAL
-    if first in ("DEALLOCATE", "CLOSE", "UNLISTEN"):
+    if first in _NEUTRAL:
         return Kind.NEUTRAL
     return Kind.WRITE
 

@@ -10,7 +10,9 @@ from datetime import UTC, date, datetime, time, timedelta
 import asyncpg
 import psycopg
 import pytest
+import sqlalchemy
 
+from mooring_postgres_gateway.state import SessionState
 from packages.mooring.tests.acceptance.world import until
 from postgres_gateway_tests.programs import require
 
@@ -61,6 +63,27 @@ async def test_asyncpg_sends_every_type_in_binary_form(port):
     await connection.close()
 
 
+LISTS = [
+    [1, None, 3], [1 << 40], [True, False], [0.5, float("inf")],
+    [decimal.Decimal("-1.25")], [date(2020, 2, 29)], [datetime(2021, 1, 1, 1, 1, 1, 5)], [b"\0\xff"],  # noqa: DTZ001
+    [datetime(2021, 1, 1, 1, 1, 1, tzinfo=UTC)], [uuid.UUID(int=7)],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", ["%s", "%b", "%t"], ids=["as psycopg likes", "binary", "text"])
+def test_psycopg_sends_lists(port, place):
+    with psycopg.connect(port.url()) as connection:
+        for given in LISTS:
+            rows = connection.execute(f"SELECT unnest({place})", (given,)).fetchall()
+            assert [row[0] for row in rows] == given
+        texts = ["a", 'b "c" \\ {d}, e', "NULL", "", None]
+        rows = connection.execute(f"SELECT unnest({place}::VARCHAR[])", (texts,)).fetchall()
+        assert [row[0] for row in rows] == texts
+        query = f"SELECT count(*) FROM (VALUES (2, 'b'), (7, 'c')) t(i, s) WHERE i = ANY({place}) AND s = ANY({place})"
+        assert connection.execute(query, ([2, 7], ["a", "b"])).fetchone() == (1,)
+        assert connection.execute(query, ([], [])).fetchone() == (0,)
+
+
 def test_psycopg_commits_rolls_back_and_reports_failed_transactions(port):
     with psycopg.connect(port.url()) as connection:
         connection.execute("CREATE TABLE t (a INTEGER, b VARCHAR)")
@@ -86,6 +109,22 @@ def test_statements_that_psycopg_prepares_are_prepared_again_on_another_worker(p
             assert connection.execute("SELECT %s + 1", (number,), prepare=True).fetchone() == (number + 1,)
         until(lambda: harbour.dock.open_claims(pool) == 0, 20, "the idle session gives its worker back")
         assert connection.execute("SELECT %s + 1", (8,), prepare=True).fetchone() == (9,)
+
+
+def test_a_worker_that_leaves_while_it_takes_over_a_session_is_replaced(port, harbour, pool, monkeypatch):
+    restore, left = SessionState.restore, []
+
+    async def leave_first(state, stream, transaction):
+        if not left:
+            left.append(await stream.close())
+        await restore(state, stream, transaction)
+
+    with psycopg.connect(port.url(), autocommit=True) as connection:
+        connection.execute("SET statement_timeout = '1min'")
+        until(lambda: harbour.dock.open_claims(pool) == 0, 20, "the idle session gives its worker back")
+        monkeypatch.setattr(SessionState, "restore", leave_first)
+        assert connection.execute("SHOW statement_timeout").fetchone() == ("1min",)
+        assert left
 
 
 async def test_asyncpg_pools_reset_their_connections(port):
@@ -169,6 +208,54 @@ def test_a_statement_that_outlasts_its_timeout_is_cancelled(port):
         connection.execute("SET statement_timeout = '200ms'")
         with pytest.raises(psycopg.errors.QueryCanceled, match="statement timeout"):
             connection.execute("SELECT count(*) FROM range(1000000000000) t(i)")
+
+
+def test_sqlalchemy_connects_and_nests_transactions(port):
+    """It asks for the version and for types of extensions first, within a savepoint."""
+    engine = sqlalchemy.create_engine(port.url().replace("postgresql:", "postgresql+psycopg:").rstrip("?"))
+    try:
+        with engine.begin() as connection:
+            connection.execute(sqlalchemy.text("CREATE TABLE t (a INTEGER)"))
+            with connection.begin_nested():
+                connection.execute(sqlalchemy.text("INSERT INTO t VALUES (:a)"), [{"a": 1}, {"a": 2}])
+            assert connection.execute(sqlalchemy.text("SELECT a FROM t ORDER BY a")).scalars().all() == [1, 2]
+    finally:
+        engine.dispose()
+
+
+def test_what_a_savepoint_would_bring_back_is_refused_and_fails_the_transaction(port):
+    with psycopg.connect(port.url()) as connection:
+        connection.execute("CREATE TABLE t (a INTEGER)")
+        connection.commit()
+        connection.execute("INSERT INTO t VALUES (1)")
+        connection.execute("SAVEPOINT s")
+        with pytest.raises(psycopg.errors.FeatureNotSupported, match="no savepoints"):
+            connection.execute("ROLLBACK TO SAVEPOINT s")
+        with pytest.raises(psycopg.errors.InFailedSqlTransaction):
+            connection.execute("SELECT 1")
+        connection.rollback()
+        assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
+
+
+@pytest.mark.parametrize("query", ["SELECT version()", "SELECT pg_catalog.version()"])
+def test_the_version_is_in_the_form_that_clients_read(port, query):
+    with psycopg.connect(port.url()) as connection:
+        assert connection.execute(query).fetchone() == ("PostgreSQL 15.0 (Mooring, DuckDB)",)
+
+
+async def test_a_statement_timeout_of_the_connection_holds_after_a_reset(port):
+    """As asyncpg's pools reset connections; libpq sends the same within `options`."""
+    endless = "SELECT count(*) FROM range(1000000000000) t(i)"
+    connection = await asyncpg.connect(port.url(), server_settings={"statement_timeout": "200ms"})
+    await connection.execute("SET statement_timeout = 0; RESET ALL")
+    with pytest.raises(asyncpg.QueryCanceledError, match="statement timeout"):
+        await connection.fetch(endless)
+    await connection.close()
+    options = "-c statement_timeout=200 -c jit=off"
+    with psycopg.connect(port.url(), options=options) as other, pytest.raises(psycopg.errors.QueryCanceled):
+        other.execute(endless)
+    with pytest.raises(psycopg.OperationalError, match="statement_timeout"):
+        psycopg.connect(port.url(), options="-c statement_timeout=soon")
 
 
 def psql(port, *arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:

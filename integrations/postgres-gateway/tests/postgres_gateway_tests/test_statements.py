@@ -68,6 +68,8 @@ def test_writes_and_what_is_not_understood(text):
         ("RESET ALL", Kind.SETTING),
         ("DISCARD ALL", Kind.DISCARD),
         ("DEALLOCATE x", Kind.NEUTRAL),
+        ("SAVEPOINT x", Kind.NEUTRAL),
+        ("RELEASE SAVEPOINT x", Kind.NEUTRAL),
     ],
 )
 def test_other_kinds(text, kind):

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring_postgres_gateway.worker import values as v
+from mooring_postgres_gateway.worker.arrays import ELEMENTS, decode_parameter, parameter_oid
 from mooring_postgres_gateway.worker.copying import CopyOptions, RowReader, encode_rows
 from mooring_postgres_gateway.worker.numerics import decode_numeric, encode_numeric
 
@@ -49,6 +50,14 @@ def test_malformed_parameters_are_refused_by_name(raw, oid):
         return
 
 
+@given(st.binary(max_size=40), st.sampled_from(sorted(ELEMENTS)), st.sampled_from([0, 1]))
+def test_malformed_arrays_are_refused_by_name(raw, oid, form):
+    try:
+        decode_parameter(raw, oid, form)
+    except ValueError:
+        return
+
+
 cells = st.none() | st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=12)
 
 
@@ -69,3 +78,11 @@ def test_text_forms():
     assert v.to_text(time(1, 2, 3), v.TIME) == "01:02:03"
     assert v.to_text(float("-inf"), v.FLOAT8) == "-Infinity"
     assert v.to_text({"a": [1]}, v.JSON) == '{"a": [1]}'
+
+
+@pytest.mark.parametrize(
+    "kind, oid",
+    [("INTEGER[]", 1007), ("bigint []", 1016), ("VARCHAR[]", 1009), ("DECIMAL(9,2)[]", 1231), ("INTEGER", v.INT4)],
+)
+def test_a_parameter_that_is_cast_to_a_list_has_the_type_of_an_array(kind, oid):
+    assert parameter_oid(kind) == oid

@@ -7,12 +7,19 @@ from typing import Any
 
 import duckdb
 
-from mooring_postgres_gateway.failures import CANCELLED, INTERNAL, SessionError
+from mooring_postgres_gateway.failures import CANCELLED, FEATURE_NOT_SUPPORTED, INTERNAL, SessionError
+from mooring_postgres_gateway.settings import VERSION
 from mooring_postgres_gateway.sql import Statement
 from mooring_postgres_gateway.wire.bodies import Column
 from mooring_postgres_gateway.worker.values import oid_of, size_of
 
-_PRELUDE = "SET TimeZone = 'UTC'; CREATE MACRO pg_advisory_unlock_all() AS NULL;"
+_PRELUDE = f"""
+SET TimeZone = 'UTC';
+CREATE MACRO pg_advisory_unlock_all() AS NULL;
+CREATE MACRO version() AS '{VERSION}';
+CREATE TYPE regtype AS VARCHAR;
+CREATE MACRO to_regtype(name) AS NULL;
+"""  # what drivers ask for when they connect; DuckDB has none of the types that they look for
 _ROWS = frozenset({"SELECT", "EXPLAIN", "PRAGMA", "CALL", "RELATION", "LOGICAL_PLAN"})
 _CHANGES = {
     "INSERT": "INSERT 0 {}",
@@ -21,6 +28,7 @@ _CHANGES = {
     "MERGE_INTO": "MERGE {}",
     "COPY": "COPY {}",
 }
+_BACK_TO_SAVEPOINT = re.compile(r"\s*(?:ROLLBACK|ABORT)\b[\w\s]*?\bTO\b", re.IGNORECASE)
 _RETURNING = re.compile(r"\bRETURNING\b(?P<list>(?:(?!\bRETURNING\b).)+)$", re.IGNORECASE | re.DOTALL)
 _CHANGED_TABLE = re.compile(
     r"^\s*(?:INSERT\s+(?:OR\s+\w+\s+)?INTO|UPDATE|DELETE\s+FROM)\s+(?P<table>(?:\"[^\"]+\"|[\w.])+)", re.IGNORECASE
@@ -154,6 +162,9 @@ class Engine:
         self._connection.close()
 
     def _kind(self, text: str) -> str:
+        if _BACK_TO_SAVEPOINT.match(text):
+            hint = "roll back the whole transaction"
+            raise SessionError(FEATURE_NOT_SUPPORTED, "DuckDB has no savepoints to roll back to", hint=hint)
         found = self._connection.extract_statements(text)
         if len(found) != 1:
             raise SessionError("42601", f"{len(found)} statements where one is expected")

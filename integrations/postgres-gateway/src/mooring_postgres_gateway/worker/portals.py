@@ -7,8 +7,9 @@ from typing import Any
 from mooring_postgres_gateway.failures import SessionError
 from mooring_postgres_gateway.sql import Statement, casts_of_parameters, split_statements
 from mooring_postgres_gateway.wire.bodies import Bind, Column, Parse
+from mooring_postgres_gateway.worker.arrays import decode_parameter, parameter_oid
 from mooring_postgres_gateway.worker.engine import Outcome
-from mooring_postgres_gateway.worker.values import TEXT, decode, oid_of
+from mooring_postgres_gateway.worker.values import TEXT
 
 _MOST_PARAMETERS = 65_535
 
@@ -72,7 +73,7 @@ def prepare(parse: Parse) -> Preparation:
     types = []
     for number in range(1, count + 1):
         given = parse.types[number - 1] if number <= len(parse.types) else 0
-        types.append(given or (oid_of(casts[number]) if number in casts else TEXT))
+        types.append(given or (parameter_oid(casts[number]) if number in casts else TEXT))
     return Preparation(statements[0], tuple(types))
 
 
@@ -90,7 +91,7 @@ def bind_portal(preparation: Preparation, bind: Bind) -> Portal:
     if len(formats) != count:
         raise SessionError("08P01", f"{len(formats)} formats for {count} parameters")
     try:
-        values = tuple(map(decode, bind.values, preparation.types, formats))
+        values = tuple(map(decode_parameter, bind.values, preparation.types, formats))
     except ValueError as error:
         raise SessionError("22P03", str(error)) from error
     return Portal(preparation, values, bind.result_formats)

@@ -21,7 +21,7 @@ from mooring_postgres_gateway.failures import (
     SessionError,
 )
 from mooring_postgres_gateway.proof import verify
-from mooring_postgres_gateway.settings import REPORTED
+from mooring_postgres_gateway.settings import REPORTED, Settings, read_initial
 from mooring_postgres_gateway.startups import read_packet
 from mooring_postgres_gateway.streams import Gone, MessageStream
 from mooring_postgres_gateway.wire import bodies
@@ -129,7 +129,8 @@ class WorkerServer:
         self._highest_epoch = held.epoch
         if self._running is not None:
             self._running.task.cancel()
-        session = WorkerSession(stream, await self._engines.take(), self.draining)
+        settings = Settings(read_initial(packet.parameters))
+        session = WorkerSession(stream, await self._engines.take(), self.draining, settings)
         task = asyncio.current_task()
         assert task is not None
         process, secret = self._entropy.below(1 << 31), self._entropy.below(1 << 32)

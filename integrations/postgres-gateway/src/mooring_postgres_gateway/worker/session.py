@@ -38,12 +38,12 @@ _ATOMIC = frozenset(["INSERT", "UPDATE", "DELETE", "MERGE", "CREATE", "DROP", "A
 class WorkerSession:
     """Reads messages until the other side leaves, another session takes over, or the worker drains."""
 
-    def __init__(self, stream: MessageStream, engine: Engine, draining: asyncio.Event) -> None:
+    def __init__(self, stream: MessageStream, engine: Engine, draining: asyncio.Event, settings: Settings) -> None:
         self._stream = stream
         self._engine = engine
         self._draining = draining
         self._thread = ThreadPoolExecutor(1, "duckdb")
-        self._settings = Settings()
+        self._settings = settings
         self._status = IDLE
         self._implicit = False  # a transaction that ends with the exchange
         self._statements: dict[str, Preparation] = {}
@@ -237,7 +237,7 @@ class WorkerSession:
             portal.tag = await self._set(nature.kind, statement)
         elif (shown := self._settings.show(statement.text)) is not None:
             portal.give((bodies.Column(shown[0], TEXT),), [(shown[1],)])
-            portal.tag = "SHOW"
+            portal.tag = words[0]
         elif from_client:
             portal.tag = await self._copy(statement)
         else:

@@ -22,7 +22,8 @@ MOST_CLAIMS = 1_000
 class Waiting(msgspec.Struct, frozen=True, rename="camel"):
     """A claim in the queue: how long it waits, and when it may get a worker.
 
-    That is when one has started for it or, if `max` leaves no room for one, if sessions end as they did while claims waited.
+    That is when one has started for it or, if `max` leaves no room for one, if sessions end as fast as they did lately
+    while claims waited.
     """
 
     claim: ClaimReading

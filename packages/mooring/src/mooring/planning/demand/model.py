@@ -198,7 +198,7 @@ class DemandModel(msgspec.Struct):
 
 @lru_cache(maxsize=4096)
 def binomial(count: int, chance: float) -> tuple[tuple[int, float], ...]:
-    """Numbers of hits, each with its probability; of many claims only the mean, as the others would take long to learn."""
+    """Numbers of hits, each with its probability; of many claims only the mean: the others take long to learn."""
     if count > MOST_SPREAD:
         return ((round(count * chance), 1.0),)
     shares = (comb(count, hits) * chance**hits * (1.0 - chance) ** (count - hits) for hits in range(count + 1))

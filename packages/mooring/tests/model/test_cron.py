@@ -34,7 +34,20 @@ def test_sunday_is_0_and_7() -> None:
     assert parse_cron("* * * * 0").matches(sunday) and parse_cron("* * * * 7").matches(sunday)
 
 
-@pytest.mark.parametrize("text", ["", "* * * *", "60 * * * *", "* 24 * * *", "x * * * *", "5-1 * * * *", "*/0 * * * *"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "* * * *",
+        "60 * * * *",
+        "* 24 * * *",
+        "x * * * *",
+        "1a * * * *",
+        "5-1 * * * *",
+        "*/0 * * * *",
+        "*/00 * * * *",
+    ],
+)
 def test_a_wrong_expression_says_what_is_expected(text: str) -> None:
     with pytest.raises(CronError):
         parse_cron(text)

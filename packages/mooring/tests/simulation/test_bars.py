@@ -1,5 +1,8 @@
 """The planner beside fixed floors: the bars that it has to meet, and small runs that are quick."""
 
+from dataclasses import replace
+from math import inf
+
 import pytest
 
 from hawser.clock import Entropy
@@ -44,6 +47,21 @@ def test_a_lower_floor_retires_idle_workers_and_a_higher_one_orders_more() -> No
     fleet.aim(9)
     fleet.advance(10.0)
     assert fleet.idle == 6, "never above max"
+
+
+def test_claims_that_still_wait_when_the_trace_ends_are_late() -> None:
+    setting = Setting(Demand(), start_seconds=5.0, learn_seconds=0.0, seconds=4.0)
+    run = run_fixed([1.0, 2.0, 3.0], setting, 0)
+    assert (run.claims, run.late, run.idle_hours) == (3, 3, 0.0)
+    assert compare("short", [1.0, 2.0, 3.0], setting).best_floor == 3
+
+
+def test_there_is_no_cost_beside_a_fixed_floor_that_needs_no_idle_worker() -> None:
+    hour = [60.0 * minute for minute in range(60)]
+    patient = Setting(Demand(wait="60s", min=3), start_seconds=20.0, learn_seconds=HOUR / 2, seconds=HOUR)
+    found = compare("patient", hour, patient)
+    assert (found.best_floor, found.cost) == (0, inf)
+    assert not meets_bar(replace(found, name="steady"))
 
 
 @pytest.mark.slow

@@ -58,14 +58,15 @@ def _parse(text: str, name: str, low: int, high: int, names: Mapping[str, int]) 
         every, first, last, step = found.groups()
         begin = low if every else _number(first, name, low, high, names)
         end = high if every or (step and not last) else _number(last or first, name, low, high, names)
-        if step == "0" or end < begin:
+        stride = int(step) if step else 1
+        if not stride or end < begin:
             raise CronError(f"a rising range of the {name}, not {part!r}")
-        values.update(range(begin, end + 1, int(step or 1)))
+        values.update(range(begin, end + 1, stride))
     return values
 
 
 def _number(text: str, name: str, low: int, high: int, names: Mapping[str, int]) -> int:
-    value = names.get(text[:3]) if text.isalpha() else int(text)
+    value = int(text) if text.isdecimal() else names.get(text[:3]) if text.isalpha() else None
     if value is None or not low <= value <= high:
         raise CronError(f"a {name} from {low} to {high}, not {text!r}")
     return value

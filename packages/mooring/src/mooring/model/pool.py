@@ -1,7 +1,7 @@
 """A WorkerPool: its spec with validation, and its status."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Literal
@@ -12,6 +12,7 @@ from mooring.model.demand import Demand, DemandStatus, check_demand
 from mooring.model.errors import InvalidInput
 from mooring.model.names import OWN_PREFIX, OWNER_VALUE
 from mooring.model.placement import Placement
+from mooring.model.pod_template import check_resources
 from mooring.model.reclaim import EffectiveReclaim, Reclaim
 from mooring.model.why import Condition
 
@@ -288,10 +289,24 @@ def _check_template(template: Mapping[str, Any]) -> list[InvalidInput]:
                                ("metadata.", metadata, "annotations")):  # fmt: skip
         if not isinstance(holder.get(key) or {}, Mapping):
             problems.append(InvalidInput(f"spec.template.{field}{key}", holder[key], "an object"))
-    containers = _section(template, "spec").get("containers")
+    pod = _section(template, "spec")
+    containers = pod.get("containers")
     if not containers or not isinstance(containers, list) or not all(isinstance(one, Mapping) for one in containers):
         problems.append(InvalidInput("spec.template.spec.containers", containers, "a list of containers"))
-    return problems
+    return problems + list(_check_amounts("spec.template.spec", pod))
+
+
+def _check_amounts(place: str, pod: Mapping[str, Any]) -> Iterator[InvalidInput]:
+    """What a worker asks of its node is read before the API server sees it, which would refuse it."""
+    holders = {place: pod}
+    for kind in ("containers", "initContainers"):
+        found = pod.get(kind)
+        for number, container in enumerate(found if isinstance(found, list) else ()):
+            if isinstance(container, Mapping):
+                holders[f"{place}.{kind}[{number}]"] = container
+    for inside, holder in holders.items():
+        given = {part: amounts for part, amounts in _section(holder, "resources").items() if amounts is not None}
+        yield from check_resources(f"{inside}.resources", given)
 
 
 def _section(holder: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ import msgspec
 from mooring.ledger.records import ClaimFilter
 from mooring.model.claim import OPEN, ClaimState
 from mooring.model.errors import MooringError
-from mooring.model.pool_history import Sample
+from mooring.model.pool_history import FINE_SECONDS, Sample
 from mooring.queries.claims import ClaimReading, read_claims
 from mooring.queries.fleet import FleetQueries, PoolReading, WorkerReading
 from mooring.queries.pool_history import RECENT_SECONDS
@@ -22,7 +22,8 @@ MOST_CLAIMS = 1_000
 class Waiting(msgspec.Struct, frozen=True, rename="camel"):
     """A claim in the queue: how long it waits, and when it may get a worker.
 
-    That is when one has started for it or, if `max` leaves no room for one, if sessions end as in the last minutes.
+    That is when one has started for it or, if `max` leaves no room for one, if sessions end as fast as they did lately
+    while claims waited.
     """
 
     claim: ClaimReading
@@ -71,9 +72,10 @@ async def _open_claims(fleet: FleetQueries, pool: PoolReading) -> list[ClaimRead
 
 
 def compute_end_rate(samples: list[Sample], now: datetime) -> float:
-    """How many claims ended a second, lately."""
-    recent = [sample.ended for sample in samples if sample.at > now - timedelta(seconds=RECENT_SECONDS)]
-    return sum(recent) / RECENT_SECONDS
+    """How many claims ended a second, lately and while others waited: fewer come to an end where fewer have come."""
+    since = now - timedelta(seconds=RECENT_SECONDS)
+    full = [sample.ended for sample in samples if sample.queued and sample.at > since]
+    return sum(full) / (len(full) * FINE_SECONDS) if full else 0.0
 
 
 def _expect(claim: ClaimReading, rate: float) -> float | None:

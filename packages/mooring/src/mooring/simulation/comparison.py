@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 
 from mooring.simulation.runs import Run, Setting, run_fixed, run_planned
 from mooring.simulation.traces import Trace
@@ -21,8 +22,10 @@ class Comparison:
 
     @property
     def cost(self) -> float:
-        """Idle worker-hours of the planner by those of the cheapest fixed floor that meets the target."""
-        return self.planned.idle_hours / self.best.idle_hours if self.best.idle_hours else 1.0
+        """Idle worker-hours of the planner by those of the cheapest fixed floor that meets the target; inf beside 0."""
+        if not self.best.idle_hours:
+            return inf if self.planned.idle_hours else 1.0
+        return self.planned.idle_hours / self.best.idle_hours
 
 
 def compare(name: str, trace: Trace, setting: Setting) -> Comparison:

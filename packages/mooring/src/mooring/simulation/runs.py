@@ -110,6 +110,8 @@ def _starts(setting: Setting) -> Callable[[], float]:
 
 
 def _judge(fleet: Fleet, setting: Setting, idle_before: float, floors: Sequence[tuple[float, int]] = ()) -> Run:
+    idle_hours = (fleet.idle_seconds - idle_before) / HOUR
+    fleet.settle()
     waits = [wait for at, wait in fleet.waits if at >= setting.learn_seconds]
     late = sum(wait > setting.demand.wait_seconds for wait in waits)
-    return Run(len(waits), late, (fleet.idle_seconds - idle_before) / HOUR, floors)
+    return Run(len(waits), late, idle_hours, floors)

@@ -2,14 +2,18 @@
 
 from collections import Counter
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from random import Random
 
 import msgspec
 import pytest
 
 from mooring.model.pool_history import bucket_of
-from mooring.planning.demand.model import Aim, DemandModel, Step, read_model
+from mooring.planning.demand.allowance import FACTORS
+from mooring.planning.demand.history import unlearned_since
+from mooring.planning.demand.model import Aim, DemandModel, Step, binomial, read_model
 from mooring.planning.demand.rates import DAY, LEVEL
+from mooring.planning.demand.surprises import Surprises
 
 AIM = Aim(wait_seconds=0.5, share=0.01, kept_seconds=300.0)
 MONDAY = 1_767_571_200.0
@@ -28,6 +32,10 @@ def learn(model: DemandModel, rate: float | Callable[[float], float], steps: int
             arrivals[int(moment * 2)] += 1
             moment += random.expovariate(now)
         model.learn(Step(at, arrivals, {bucket_of(40.0): 1} if arrivals else {}), AIM)
+
+
+def workday(at: float) -> float:
+    return 0.5 if 8 <= at % 86_400 / 3600 < 18 else 0.02
 
 
 def test_a_steady_rate_is_found_and_its_floor_is_that_of_a_poisson_process() -> None:
@@ -72,10 +80,21 @@ def test_ordinary_noise_corrects_nothing() -> None:
 
 def test_a_rhythm_of_days_is_known_after_one_day() -> None:
     model = DemandModel()
-    learn(model, lambda at: 0.5 if 8 <= at % 86_400 / 3600 < 18 else 0.02, 8640 + 360)
+    learn(model, workday, 8640 + 360)
     assert model.rates.base_name() == DAY
     night, noon = model.until, model.until + 11 * 3600
     assert model.look(noon, AIM).usual_rate > 10 * model.look(night, AIM).usual_rate
+
+
+@pytest.mark.parametrize("missed", [2, 60])
+def test_a_rhythm_is_known_though_some_steps_of_every_day_are_missing(missed: int) -> None:
+    model, day = DemandModel(), 8640
+    learn(model, workday, day // 2)
+    for _ in range(3):
+        model.until += 10.0 * missed  # nothing led meanwhile
+        learn(model, workday, day - missed)
+    assert model.rates.base_name() == DAY
+    assert model.rates.base(model.until, 0.0) == pytest.approx(0.5, rel=0.3), "at noon, when the steps are missing"
 
 
 def test_without_a_rhythm_the_level_is_kept() -> None:
@@ -94,11 +113,39 @@ def test_a_pool_is_quiet_when_no_claim_came_and_none_is_expected() -> None:
     assert (outlook.quiet, outlook.needed) == (True, 0)
 
 
+@pytest.mark.parametrize("percentile", [50, 75, 99])
+def test_more_late_claims_never_need_more_workers(percentile: int) -> None:
+    shares = [factor * (1 - percentile / 100) for factor in FACTORS]
+    for forecast in (0.0, 0.5, 5.0, 50.0):
+        floors = Surprises().floors(forecast, shares)
+        assert floors == sorted(floors, reverse=True)
+
+
 def test_workers_that_return_are_used_up_for_no_longer_than_they_are_held() -> None:
     returning = Aim(0.5, 0.01, 300.0, returns=True)
     model = DemandModel(starts={bucket_of(40.0): 1.0}, holds={bucket_of(2.0): 1.0})
     assert model.window_seconds(returning) == pytest.approx(2, rel=0.1)
     assert model.window_seconds(AIM) == pytest.approx(39.5, rel=0.1)
+
+
+def test_a_flood_of_claims_in_one_moment_is_learnt_in_proportion_to_their_number() -> None:
+    model = DemandModel()
+    learn(model, 0.5, 60)
+    flood = Step(model.until + 10, {0: 1100, 1: 1100}, {bucket_of(40.0): 1})
+    model.learn(flood, AIM)
+    assert model.look(model.until, AIM).rate > 1
+    assert binomial(1100, 0.3) == ((330, 1.0),), "each number that is possible would be learnt for each claim"
+    assert sum(share for _, share in binomial(20, 0.3)) == pytest.approx(1, abs=1e-4)
+
+
+def test_a_clock_that_is_set_back_stops_no_learning() -> None:
+    model = DemandModel()
+    learn(model, 0.5, 60)
+    now = datetime.fromtimestamp(model.until - 3600, UTC)
+    assert unlearned_since(model, now) == now - timedelta(seconds=10), "the last step, not from an hour on"
+    for step in range(400):
+        model.learn(Step(now.timestamp() + 10 * step), AIM)
+    assert model.look(model.until, AIM).quiet
 
 
 def test_the_same_steps_give_the_same_model_and_a_model_comes_back_from_json_as_it_was() -> None:

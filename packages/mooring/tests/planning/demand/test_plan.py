@@ -61,6 +61,11 @@ def test_after_a_lowering_the_next_one_waits() -> None:
     assert plan_floor(replace(at_once, now=NOW + timedelta(seconds=FALL_SECONDS))).floor == 33
 
 
+def test_a_clock_that_is_set_back_does_not_keep_a_floor_up() -> None:
+    tomorrow = HeldFloor(40, NOW + timedelta(days=1))
+    assert plan_floor(replace(snapshot(needed=1), held=tomorrow)).floor == 36
+
+
 @pytest.mark.parametrize(("low", "high", "floor"), [(0, None, 32), (50, None, 50), (0, 20, 20), (20, 20, 20)])
 def test_the_floor_stays_within_its_bounds(low: int, high: int | None, floor: int) -> None:
     assert plan_floor(snapshot(None, min=low, max=high)).floor == floor
@@ -75,6 +80,22 @@ def test_a_schedule_holds_from_one_start_before_its_first_minute() -> None:
     assert plan_floor(weekend).floor == 32
     elsewhere = Schedule("* 9-17 * * 1-5", 60, "America/New_York")
     assert plan_floor(snapshot(None, schedules=(elsewhere,))).floor == 32
+
+
+@pytest.mark.parametrize("minutes", range(5))
+def test_a_schedule_of_one_minute_holds_all_the_time_that_a_long_start_takes(minutes: int) -> None:
+    slow = replace(OUTLOOK, start_seconds=250.0)
+    now = datetime(2026, 3, 2, 9, 30, tzinfo=UTC) - timedelta(minutes=minutes)
+    planned = replace(snapshot(None, schedules=(Schedule("30 9 * * *", 60, "UTC"),)), now=now, outlook=slow)
+    assert plan_floor(planned).floor == 60
+
+
+def test_a_schedule_keeps_the_hour_of_its_time_zone_when_clocks_change() -> None:
+    schedule = Schedule("* 9 * * *", 60, "Europe/Berlin")
+    winter, summer = datetime(2026, 3, 28, 8, 30, tzinfo=UTC), datetime(2026, 3, 29, 7, 30, tzinfo=UTC)
+    for now in (winter, summer):
+        assert plan_floor(replace(snapshot(None, schedules=(schedule,)), now=now)).floor == 60
+    assert plan_floor(replace(snapshot(None, schedules=(schedule,)), now=summer + timedelta(hours=1))).floor == 32
 
 
 def test_a_worker_with_slots_serves_several_claims() -> None:

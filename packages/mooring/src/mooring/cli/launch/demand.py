@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 
 from hawser.clock import Entropy
@@ -30,7 +31,7 @@ _COLUMNS = (  # numbers as text: a column of zeros says something here
     Column("IDLE H", lambda row: f"{row['idleHours']:.1f}"),
     Column("BEST FIXED", lambda row: str(row["bestFloor"])),
     Column("ITS IDLE H", lambda row: f"{row['bestIdleHours']:.1f}"),
-    Column("COST", lambda row: f"{row['cost']:.2f} x"),
+    Column("COST", lambda row: "-" if row["cost"] is None else f"{row['cost']:.2f} x"),
     Column("LATE", lambda row: str(row["late"])),
     Column("LATE AT EQUAL COST", lambda row: f"{row['equalLate']:.0f}"),
     Column("TURNS/H", lambda row: f"{row['turnsAnHour']:.1f}"),
@@ -159,7 +160,7 @@ def _row(comparison: Comparison, percentile: int | None) -> Row:
         "idleHours": planned.idle_hours,
         "bestFloor": comparison.best_floor,
         "bestIdleHours": comparison.best.idle_hours,
-        "cost": comparison.cost,
+        "cost": comparison.cost if isfinite(comparison.cost) else None,
         "late": planned.late,
         "equalFloor": comparison.equal_floor,
         "equalLate": comparison.equal_late,

@@ -23,6 +23,8 @@ from mooring.planning.demand.plan import DemandPlan, HeldFloor
 
 log = structlog.get_logger()
 
+SAMPLES_AT_ONCE = 10  # that are learnt without a pause: those of a day take seconds, and claims do not wait for them
+
 
 @dataclass(slots=True)
 class _Known:
@@ -99,12 +101,15 @@ class DemandTracker:
             if model is None:
                 log.warning("the learned demand cannot be read; learning starts again", pool=pool.key)
                 model = DemandModel()
-            known = self._known[pool.key] = _Known(pool.uid, model)
-        model = known.model
+            known = _Known(pool.uid, model)
+        model, aim = known.model, aim_of(pool.spec, demand)
         samples = await self._ledger.history.of_pool(
             pool.namespace, pool.name, step_seconds=FINE_SECONDS, since=unlearned_since(model, at), until=at
         )
-        learn_samples(model, samples, aim_of(pool.spec, demand))
+        for first in range(0, len(samples), SAMPLES_AT_ONCE):
+            learn_samples(model, samples[first : first + SAMPLES_AT_ONCE], aim)
+            await self._clock.sleep(0)
+        self._known[pool.key] = known  # only now: what is known of yesterday is no outlook
         # The first time at once: those who read it then lack five minutes at most, and never a day.
         if samples and (fresh or int(at.timestamp()) % COARSE_SECONDS == 0):
             await self._ledger.demand.save(pool.namespace, pool.name, msgspec.to_builtins(model, str_keys=True), at=at)

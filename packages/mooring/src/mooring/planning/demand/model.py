@@ -28,6 +28,7 @@ WAITS_KEPT = 0.999
 FADE_SECONDS = 300
 RISEN, FALLEN = 1.08, 1.25  # forecasts that differ by less count as unchanged
 NO_CHANCE = 1e-6
+MOST_SPREAD = 30  # claims of a bin whose places within it are uncertain one by one; of more, the mean counts
 QUIET_CLAIMS = 0.5  # fewer than so many expected within `scaleDownAfter`: none is expected
 WAITS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0, 120.0, 300.0, 600.0)
 
@@ -83,8 +84,7 @@ class DemandModel(msgspec.Struct):
         """Add the next step. Steps without a record, while nothing led, are left out."""
         bins = [step.arrivals.get(place, 0) for place in range(BINS_A_STEP)]
         claims = sum(bins)
-        if claims:
-            self.last_claim = step.at
+        self.last_claim = step.at if claims else min(self.last_claim, step.at)  # clocks may be set back
         self.until = step.at
         window = self.window_seconds(aim)
         behind = ceil(window / STEP_SECONDS)
@@ -177,8 +177,8 @@ class DemandModel(msgspec.Struct):
         whole = int(left)
         certain = sum(self.tail[end - whole : end])
         found: dict[int, float] = {}
-        for number, chance in enumerate(binomial(self.tail[end - whole - 1], round(left - whole, 2))):
-            for own, share in enumerate(binomial(order, round(min(1.0, reach), 2))):
+        for number, chance in binomial(self.tail[end - whole - 1], round(left - whole, 2)):
+            for own, share in binomial(order, round(min(1.0, reach), 2)):
                 if chance * share > NO_CHANCE:
                     found[certain + number + own] = found.get(certain + number + own, 0.0) + chance * share
         return found
@@ -197,9 +197,12 @@ class DemandModel(msgspec.Struct):
 
 
 @lru_cache(maxsize=4096)
-def binomial(count: int, chance: float) -> tuple[float, ...]:
-    """How likely each number of hits is, from none to all."""
-    return tuple(comb(count, hits) * chance**hits * (1.0 - chance) ** (count - hits) for hits in range(count + 1))
+def binomial(count: int, chance: float) -> tuple[tuple[int, float], ...]:
+    """Numbers of hits, each with its probability; of many claims only the mean: the others take long to learn."""
+    if count > MOST_SPREAD:
+        return ((round(count * chance), 1.0),)
+    shares = (comb(count, hits) * chance**hits * (1.0 - chance) ** (count - hits) for hits in range(count + 1))
+    return tuple((hits, share) for hits, share in enumerate(shares) if share > NO_CHANCE)
 
 
 def read_model(saved: dict[str, Any]) -> DemandModel | None:

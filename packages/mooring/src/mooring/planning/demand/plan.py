@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from mooring.model.cron import parse_cron
 from mooring.model.demand import Demand, DemandStatus
 from mooring.model.moments import later
-from mooring.planning.demand.model import ASSUMED_START_SECONDS
+from mooring.planning.demand.model import ASSUMED_START_SECONDS, LONGEST_WINDOW
 from mooring.planning.demand.outlook import Outlook
 
 FALL_SECONDS = 30.0  # between two lowerings of the floor
@@ -69,14 +69,19 @@ def compute_bounds(snapshot: DemandSnapshot) -> tuple[int, int, str]:
     demand = snapshot.demand
     high = snapshot.most if demand.max is None else min(demand.max, snapshot.most)
     low, bound = demand.min, "min"
-    start = snapshot.outlook.start_seconds if snapshot.outlook else None
-    ready_at = later(snapshot.now, start if start is not None else ASSUMED_START_SECONDS)
+    minutes = _minutes_until_ready(snapshot) if demand.schedules else ()
     for schedule in demand.schedules:
         cron, zone = parse_cron(schedule.cron), ZoneInfo(schedule.timezone)
-        # From one start before its first minute, so that workers are ready then.
-        if schedule.min > low and any(cron.matches(at.astimezone(zone)) for at in (snapshot.now, ready_at)):
+        if schedule.min > low and any(cron.matches(at.astimezone(zone)) for at in minutes):
             low, bound = schedule.min, f"schedule {schedule.cron!r} ({schedule.timezone})"
     return min(low, high), high, bound
+
+
+def _minutes_until_ready(snapshot: DemandSnapshot) -> tuple[datetime, ...]:
+    """This minute and all within one start from now: a schedule holds that early, so that workers are ready in time."""
+    start = snapshot.outlook.start_seconds if snapshot.outlook else None
+    lead = min(LONGEST_WINDOW, ASSUMED_START_SECONDS if start is None else start)
+    return (*(later(snapshot.now, seconds) for seconds in range(0, ceil(lead), 60)), later(snapshot.now, lead))
 
 
 def _workers(snapshot: DemandSnapshot, claims: int) -> int:
@@ -98,7 +103,8 @@ def _follow(snapshot: DemandSnapshot, needed: int, highest: int) -> HeldFloor:
         return held
     if needed >= held.floor:
         return held if needed == held.floor else HeldFloor(needed, held.lowered_at)
-    if highest >= held.floor or (snapshot.now - held.lowered_at).total_seconds() < FALL_SECONDS:
+    since_lowered = abs((snapshot.now - held.lowered_at).total_seconds())  # clocks may be set back
+    if highest >= held.floor or since_lowered < FALL_SECONDS:
         return held
     part = max(1, int(held.floor * FALL_SHARE))
     return HeldFloor(max(highest, held.floor - part), snapshot.now)

@@ -20,6 +20,8 @@ SPREAD_STEPS = 2160.0  # steps over which the spread of counts is learnt
 MOST_SPREAD = 25.0
 SCORED_SLOTS = 288.0
 UNSEEN_PENALTY = 1.2  # a profile that was not scored yet is expected to err by the noise, and a bit
+FEWEST_SECONDS = SLOT_SECONDS / 2  # of a slot that have to be seen for its rate to be known
+MOST_UNSEEN = 6  # slots that a profile may lack, such as those of a restart at the same time of every day
 LEVEL, DAY, WEEK = "level", "day", "week"
 
 
@@ -57,7 +59,7 @@ class Rates(msgspec.Struct):
     errors: dict[str, float] = {}  # mean error by base
     noise: float = 0.0  # error of guessing that a slot is like the one before
     slots_seen: float = 0.0
-    previous: int | None = None  # claims of the slot before
+    previous: int | None = None  # claims of the slot before, had all of it been seen
     slot: Slot = msgspec.field(default_factory=Slot)
 
     def learn(self, at: float, claims: int) -> None:
@@ -81,7 +83,7 @@ class Rates(msgspec.Struct):
             return LEVEL
         best, least = LEVEL, self.errors.get(LEVEL, 0.0)
         for name, profile in ((DAY, self.day), (WEEK, self.week)):
-            if len(profile.rates) < profile.slots:
+            if len(profile.rates) < profile.slots - MOST_UNSEEN:
                 continue
             error = self.errors.get(name, UNSEEN_PENALTY * self.noise / 2)
             if error < 0.9 * least:
@@ -141,25 +143,24 @@ class Rates(msgspec.Struct):
 
     def _close_slot(self) -> None:
         slot = self.slot
-        if slot.seconds < SLOT_SECONDS:  # only a part of it was seen
+        if slot.seconds < FEWEST_SECONDS:
             return
+        self.day.learn(slot.ordinal, slot.claims / slot.seconds)
+        self.week.learn(slot.ordinal, slot.claims / slot.seconds)
         if self.level_weight < 0.1:
-            self.day.learn(slot.ordinal, slot.claims / SLOT_SECONDS)
-            self.week.learn(slot.ordinal, slot.claims / SLOT_SECONDS)
             return
         share = max(1.0 / SCORED_SLOTS, 1.0 / (self.slots_seen + 1.0))
         for name, rate in slot.forecasts.items():
-            error = compute_error(slot.claims, rate * SLOT_SECONDS)
+            error = compute_error(slot.claims, rate * slot.seconds)
             known = self.errors.get(name)
             if known is None and name != LEVEL:
                 known = UNSEEN_PENALTY * self.noise / 2
             self.errors[name] = error if known is None else known + share * (error - known)
         if self.previous is not None:
-            self.noise += share * (compute_error(slot.claims, float(self.previous)) - self.noise)
-        self.previous = slot.claims
+            usual = self.previous * slot.seconds / SLOT_SECONDS
+            self.noise += share * (compute_error(slot.claims, usual) - self.noise)
+        self.previous = round(slot.claims * SLOT_SECONDS / slot.seconds)
         self.slots_seen += 1.0
-        self.day.learn(slot.ordinal, slot.claims / SLOT_SECONDS)
-        self.week.learn(slot.ordinal, slot.claims / SLOT_SECONDS)
 
 
 def compute_error(counted: float, expected: float) -> float:

@@ -80,7 +80,7 @@ def _difference(found: float, forecast: float) -> float:
 
 
 def _invert(difference: float, forecast: float) -> float:
-    return float((difference / 2 + sqrt(forecast + SHIFT)) ** 2 - SHIFT)
+    return float(max(0.0, difference / 2 + sqrt(forecast + SHIFT)) ** 2 - SHIFT)
 
 
 @lru_cache(maxsize=1024)

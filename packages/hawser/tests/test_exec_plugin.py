@@ -11,7 +11,7 @@ import pytest
 
 from hawser.errors import CredentialsFailed
 from hawser.exec_plugin import VERSIONS, ExecPlugin
-from hawser.tls import ClientCertificate
+from packages.hawser.tests.certificates import Authority
 
 pytestmark = pytest.mark.realtime
 
@@ -57,9 +57,10 @@ async def test_a_token_with_its_end_is_read(tmp_path: Path, version: str) -> Non
 
 
 async def test_a_certificate_is_read(tmp_path: Path) -> None:
-    answer = credential(clientCertificateData="CHAIN", clientKeyData="KEY")
+    alice = Authority.make().issue("alice")
+    answer = credential(clientCertificateData=alice.chain.decode(), clientKeyData=alice.key.decode())
     found = await ExecPlugin(printing(tmp_path, answer), V1).load()
-    assert found.certificate == ClientCertificate(b"CHAIN", b"KEY")
+    assert found.certificate == alice
     assert found.authorization == ""
 
 

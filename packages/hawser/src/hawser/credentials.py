@@ -27,7 +27,9 @@ class Credential:
 
 
 def bearer(token: str) -> str:
-    """The header for a token."""
+    """The header for a token; raises `CredentialsFailed` for one that cannot be sent."""
+    if not (token.isascii() and token.isprintable()):
+        raise CredentialsFailed("the token has a line break, or another character that a header cannot have")
     return f"Bearer {token}"
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from hawser.credentials import Credential, bearer
-from hawser.errors import CredentialsFailed
-from hawser.tls import ClientCertificate
+from hawser.errors import CredentialsFailed, Misconfigured
+from hawser.tls import ClientCertificate, Trust, client_context
 from hawser.views.base import Time
 
 VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
@@ -56,8 +56,8 @@ class ExecPlugin:
         if self.cluster is not None:
             spec["cluster"] = self.cluster
         info = {"apiVersion": self.api_version, "kind": "ExecCredential", "spec": spec}
-        environment = {**os.environ, **self.env, "KUBERNETES_EXEC_INFO": msgspec.json.encode(info).decode()}
         try:
+            environment = {**os.environ, **self.env, "KUBERNETES_EXEC_INFO": msgspec.json.encode(info).decode()}
             process = await asyncio.create_subprocess_exec(
                 self.command,
                 *self.args,
@@ -66,7 +66,7 @@ class ExecPlugin:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
             )
-        except OSError as error:
+        except (OSError, ValueError, RecursionError) as error:  # arguments and variables come from the kubeconfig
             raise self._failure(f"cannot be started: {error}", fix=self.install_hint) from error
         try:
             async with asyncio.timeout(_TIMEOUT_SECONDS):
@@ -85,7 +85,7 @@ class ExecPlugin:
     def _read(self, output: bytes) -> Credential:
         try:
             answer = msgspec.json.decode(output, type=_Answer)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise self._failure(f"printed something that is not an ExecCredential: {error}") from error
         if answer.kind != "ExecCredential" or answer.api_version != self.api_version:
             raise self._failure(f"answered with {answer.api_version} {answer.kind}, not {self.api_version}")
@@ -95,11 +95,14 @@ class ExecPlugin:
             raise self._failure("gave only one of clientCertificateData and clientKeyData")
         if not status.token and not chain:
             raise self._failure("gave neither a token nor a client certificate")
-        return Credential(
-            authorization=bearer(status.token) if status.token else "",
-            certificate=ClientCertificate(chain.encode(), key.encode()) if chain and key else self.certificate,
-            expires_at=status.expiration_timestamp,
-        )
+        certificate = ClientCertificate(chain.encode(), key.encode()) if chain and key else None
+        try:
+            authorization = bearer(status.token) if status.token else ""
+            if certificate is not None:
+                client_context(Trust(verify=False), certificate)
+        except (CredentialsFailed, Misconfigured) as error:
+            raise self._failure(f"gave credentials that cannot be used: {error.message}") from error
+        return Credential(authorization, certificate or self.certificate, status.expiration_timestamp)
 
     def _failure(self, what: str, fix: str = "") -> CredentialsFailed:
         by_hand = f"run `{' '.join([self.command, *self.args])}` by hand and log in if it asks for it"

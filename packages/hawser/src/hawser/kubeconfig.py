@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import yaml
+from yarl import URL
 
 from hawser.connection import ANONYMOUS, Target
 from hawser.errors import Misconfigured
@@ -146,12 +147,23 @@ def _entries(document: Entry, plural: str, singular: str) -> dict[str, Entry]:
 
 def _server(cluster: Entry) -> str:
     server = cluster.text("server")
-    address = urlsplit(server)
-    if address.scheme not in ("http", "https") or not address.hostname:
+    if not _is_address(server):
         raise cluster.wrong("server", f"is {server!r}, no address", "write https://HOST:PORT")
     if cluster.has("proxy-url"):
         raise cluster.wrong("proxy-url", "is set, and proxies are not supported", "run where no proxy is needed")
     return server
+
+
+def _is_address(server: str) -> bool:
+    """Whether paths can be appended to it. Credentials belong to the user, and would collide with the user's."""
+    try:
+        address = urlsplit(server)
+        URL(server)
+        usable = address.port != 0
+    except ValueError:  # brackets that are not closed, or a port that is no number
+        return False
+    plain = server.isprintable() and " " not in server and not any(mark in server for mark in "?#@")
+    return usable and plain and address.scheme in ("http", "https") and bool(address.hostname)
 
 
 def _trust(cluster: Entry) -> Trust:

@@ -1,7 +1,6 @@
 """One cluster, user or context of a kubeconfig, read field by field; what is wrong is said with file, field and fix."""
 
 import base64
-import binascii
 import errno
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -73,7 +72,13 @@ class Entry:
 
     def path(self, field: str) -> Path:
         """A path; a relative one starts at the folder of the kubeconfig."""
-        return self.file.parent / Path(self.text(field)).expanduser()
+        named = self.text(field)
+        if "\0" in named:
+            raise self.wrong(field, "has a zero byte, so it names no file", "correct the path")
+        try:
+            return self.file.parent / Path(named).expanduser()
+        except RuntimeError as error:
+            raise self.wrong(field, f"is {named!r}, the home of a user that does not exist", "correct it") from error
 
     def content(self, field: str) -> bytes:
         """What `<field>-data` holds in base64, else what is in the file that `<field>` names; else nothing."""
@@ -81,7 +86,7 @@ class Entry:
         if self.source_of(field) == inline:
             try:
                 return base64.b64decode("".join(self.text(inline).split()), validate=True)
-            except binascii.Error as error:
+            except ValueError as error:  # as binascii.Error is, and what is not ASCII
                 raise self.wrong(inline, f"is not base64: {error}", "encode the PEM file: base64 -w0 FILE") from error
         if not self.has(field):
             return b""

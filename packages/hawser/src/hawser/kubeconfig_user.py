@@ -3,10 +3,11 @@
 import base64
 import os
 import shutil
+import stat
 from typing import Any
 
 from hawser.credentials import Credential, CredentialSource, FixedCredential, TokenFile, basic, bearer
-from hawser.errors import Misconfigured
+from hawser.errors import CredentialsFailed, Misconfigured
 from hawser.exec_plugin import VERSIONS, ExecPlugin
 from hawser.kubeconfig_entry import Entry
 from hawser.tls import ClientCertificate, Trust, client_context
@@ -26,12 +27,19 @@ def credential_source(user: Entry, cluster: Entry) -> CredentialSource:
     if user.has("tokenFile"):
         return _token_file(user, certificate)
     if user.has("token"):
-        return FixedCredential(Credential(bearer(user.text("token")), certificate))
+        return FixedCredential(Credential(_bearer(user), certificate))
     if user.has("username") or user.has("password"):
         return FixedCredential(Credential(basic(user.text("username"), user.text("password")), certificate))
     if user.has("exec"):
         return _plugin(user.part("exec"), cluster, certificate)
     return FixedCredential(Credential(certificate=certificate))
+
+
+def _bearer(user: Entry) -> str:
+    try:
+        return bearer(user.text("token"))
+    except CredentialsFailed as error:
+        raise user.wrong("token", f"is of no use: {error.message}", "write the token in one line") from error
 
 
 def _certificate(user: Entry) -> ClientCertificate | None:
@@ -52,7 +60,11 @@ def _certificate(user: Entry) -> ClientCertificate | None:
 
 def _token_file(user: Entry, certificate: ClientCertificate | None) -> TokenFile:
     path = user.path("tokenFile")
-    if not path.is_file():
+    try:
+        found = stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        found = False
+    if not found:
         raise user.wrong("tokenFile", f"names {path}, which is not there", "correct the path")
     return TokenFile(path, certificate)
 

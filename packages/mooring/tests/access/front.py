@@ -170,7 +170,7 @@ async def open_front(
     access = build_access(options, client, replica.ledger.sessions, replica.clock, stage.entropy)
     hub = EventHub(replica.clock)
     mooring.subscribe(hub.publish)
-    live = LiveViews(hub, mooring.queries)
+    live = LiveViews(hub, mooring.queries, replica.clock)
     commands = Commands(
         mooring.claims,
         mooring.pools.adoption,

@@ -26,8 +26,12 @@ class Screen:
     def __init__(self) -> None:
         self.shows: Shown = {"box": "one"}
         self.failure: Exception | None = None
+        self.seconds = 0.0
+        self.renderings = 0
 
     async def render(self, _: Any, __: Selection, ___: Any) -> Shown:
+        self.renderings += 1
+        await asyncio.sleep(self.seconds)
         if self.failure is not None:
             raise self.failure
         return dict(self.shows)
@@ -38,8 +42,9 @@ async def live_views(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Eve
     """A hub and live views that live as long as the test."""
     screen = Screen()
     monkeypatch.setitem(live.RENDERERS, "screen", screen.render)
-    hub = EventHub(LoopClock(NOON))
-    views = LiveViews(hub, AnyReadings())  # type: ignore[arg-type]
+    clock = LoopClock(NOON)
+    hub = EventHub(clock)
+    views = LiveViews(hub, AnyReadings(), clock)  # type: ignore[arg-type]
     running = [asyncio.create_task(hub.run()), asyncio.create_task(views.run())]
     try:
         yield hub, views, screen
@@ -124,6 +129,18 @@ async def test_a_tab_that_does_not_read_is_told_to_take_everything_anew(monkeypa
             hub.publish("worker", "a")
             await asyncio.sleep(2 * COALESCE_SECONDS)
         assert await hear_change(tab) == ("reload", {})
+
+
+async def test_many_different_views_take_at_most_half_of_the_time(monkeypatch: pytest.MonkeyPatch):
+    async with live_views(monkeypatch) as (hub, views, screen):
+        tabs = [views.watch(View("screen", Selection(q=str(number)), EVERYTHING), always) for number in range(50)]
+        for tab in tabs:
+            await hear(tab)
+        screen.seconds, screen.renderings = 0.1, 0
+        for _ in range(20):
+            hub.publish("worker", "a")
+            await asyncio.sleep(COALESCE_SECONDS)
+        assert 90 <= screen.renderings <= 101, "of the 200 that fit into 20 s"
 
 
 async def test_a_page_without_live_view_is_refused_before_the_stream_begins(monkeypatch: pytest.MonkeyPatch):

@@ -51,7 +51,7 @@ class Tab:
 async def opened(world: Harbour, replica: Replica, page: str, subject: str) -> AsyncIterator[Tab]:
     hub = EventHub(world.clock)
     replica.mooring.subscribe(hub.publish)
-    views = LiveViews(hub, replica.mooring.queries)
+    views = LiveViews(hub, replica.mooring.queries, world.clock)
     tab = Tab(views.watch(View(page, Selection(subject=subject), EVERYTHING), always))
     running = [asyncio.create_task(work) for work in (hub.run(), views.run(), tab.read())]
     try:

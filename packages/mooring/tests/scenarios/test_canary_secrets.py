@@ -90,7 +90,7 @@ def build(world: Harbour, replica: Replica) -> Caller:
     parts = api_parts(replica.mooring, world.clock, hub, access, Limits(LimitOptions(), world.clock))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LitestarDeprecationWarning)
-        return Caller(build_api(parts, build_pages(LiveViews(hub, replica.mooring.queries))))
+        return Caller(build_api(parts, build_pages(LiveViews(hub, replica.mooring.queries, world.clock))))
 
 
 async def put_secrets_in(world: Harbour, caller: Caller) -> None:

@@ -8,14 +8,14 @@ import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import structlog
-import yaml
 from msgspec import Meta
 
 from hawser.clock import Clock
+from mooring.api.yaml_text import read_yaml
 from mooring.model.errors import InvalidInput
 from mooring.model.identity import OPERATOR, Identity
 
@@ -23,6 +23,7 @@ log = structlog.get_logger()
 
 CHECK_SECONDS = 3.0
 MOST_FILE_BYTES = 1_000_000
+MOST_YAML_TOKENS = 250_000  # an entry has about 40
 RESERVED = "system:"
 _Hash = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 _Text = Annotated[str, Meta(min_length=1, max_length=253)]
@@ -58,9 +59,9 @@ def hash_token(token: str) -> str:
 def parse_tokens(text: str) -> dict[str, Identity]:
     """The identities by hash; `InvalidInput` says what is wrong with the file."""
     try:
-        content: Any = yaml.safe_load(text)
+        content = read_yaml(text, "tokens", MOST_YAML_TOKENS)
         file = msgspec.convert({} if content is None else content, _File)
-    except (yaml.YAMLError, msgspec.ValidationError, RecursionError) as error:
+    except ValueError as error:  # as ValidationError is
         raise InvalidInput("tokens", "this file", f"{{tokens: [{{name, user, groups, sha256}}]}} ({error})") from error
     found: dict[str, Identity] = {}
     for entry in file.tokens:
@@ -111,22 +112,24 @@ class StaticTokens:
         except (OSError, InvalidInput, UnicodeDecodeError) as error:
             problem = error.strerror or str(error) if isinstance(error, OSError) else str(error)
             self._complain(f"{self._path}: {problem}")
-            self._version = None
+            if isinstance(error, OSError):
+                self._version = None
 
     def _load(self, path: Path) -> None:
         stat = path.stat()
         version = _Version(stat.st_ino, stat.st_mtime_ns, stat.st_size)
         if version == self._version:
             return
+        self._version = version  # one that cannot be read is not tried again before it changes
         if stat.st_size > MOST_FILE_BYTES:
             raise InvalidInput("tokens", f"{stat.st_size} bytes", f"at most {MOST_FILE_BYTES} bytes")
         with path.open(encoding="utf-8") as file:
             seen = os.fstat(file.fileno())
+            self._version = _Version(seen.st_ino, seen.st_mtime_ns, seen.st_size)
             found = parse_tokens(file.read())
         if self._identities != found:
             log.info("static tokens were read", file=str(path), tokens=len(found))
         self._identities = found
-        self._version = _Version(seen.st_ino, seen.st_mtime_ns, seen.st_size)
         self.problem = ""
 
     def _complain(self, problem: str) -> None:

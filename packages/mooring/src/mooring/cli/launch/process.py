@@ -122,7 +122,7 @@ async def run_process(
     mooring = Mooring(given, timeouts)
     hub = EventHub(given.clock)
     mooring.subscribe(hub.publish)
-    live = LiveViews(hub, mooring.queries)
+    live = LiveViews(hub, mooring.queries, given.clock)
     access = build_access(entrance.access, given.client, given.ledger.sessions, mooring.clock, given.entropy)
     parts = api_parts(mooring, mooring.clock, hub, access, Limits(entrance.limits, given.clock))
     certificate = entrance.certificate

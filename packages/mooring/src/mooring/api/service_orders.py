@@ -14,8 +14,9 @@ from mooring.api.order_query import refuse_unknown_parameters
 from mooring.api.parameters import Reason
 from mooring.controllers.services.commands import Ordered, ServiceCommands
 from mooring.model.identity import actor_of
+from mooring.model.manifest_order import OrderMetadata
 from mooring.model.service import ServiceSpec
-from mooring.model.service_order import OrderMetadata, read_order
+from mooring.model.service_order import read_order
 from mooring.planning.services.change import Action, Preflight
 from mooring.queries.services import ServiceReading, read_service
 

@@ -32,6 +32,7 @@ from mooring.ledger.records import AuditFilter
 from mooring.model import names
 from mooring.model.errors import Conflict, InvalidInput, MooringError, NotFound
 from mooring.model.identity import actor_of
+from mooring.model.manifest_order import require_none
 from mooring.model.pool_order import KIND, PoolOrder, read_pool_order
 from mooring.model.submission import SubmissionSpec
 from mooring.model.submission_checks import check_submission
@@ -180,10 +181,7 @@ def _read_submission(manifest: str) -> tuple[str, SubmissionSpec, str]:
     except msgspec.ValidationError as error:
         raise explain_unreadable("manifest", error, Order) from error
     namespace, spec = order.read()
-    problems = list(check_submission(spec))
-    if problems:
-        problems[0].detail["problems"] = [str(problem) for problem in problems[:20]]
-        raise problems[0]
+    require_none(list(check_submission(spec)))
     return namespace, spec, order.name
 
 

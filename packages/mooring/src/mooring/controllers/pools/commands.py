@@ -2,27 +2,16 @@
 
 import msgspec
 
-from hawser.errors import (
-    AlreadyExists,
-    BadRequest,
-    ConnectionFailed,
-    KubeError,
-    ObjectChanged,
-    ObjectConflict,
-    ObjectInvalid,
-    ObjectNotFound,
-    ServerFailed,
-    TooManyRequests,
-)
+from hawser.errors import KubeError, ObjectNotFound
 from mooring.engine.audit import DONE, Result
+from mooring.engine.command_errors import explain_refusal
 from mooring.engine.context import Context
 from mooring.kinds.resources import WORKERPOOLS
 from mooring.kinds.views import WorkerPool
 from mooring.model.audit import Subject
-from mooring.model.errors import Conflict, InvalidInput, MooringError, NotFound, Unavailable
+from mooring.model.errors import Conflict, InvalidInput, NotFound, Unavailable
 from mooring.model.evidence import clean_reason
 from mooring.model.pool_order import KIND, PoolOrder
-from mooring.model.unreadable import InvalidField
 from mooring.planning.merge_patch import compute_patch
 from mooring.planning.pools.change import PoolChange, plan_pool_change
 
@@ -84,7 +73,7 @@ class PoolCommands:
         except ObjectNotFound:
             return None
         except KubeError as error:
-            raise _explain(error, namespace, name) from error
+            raise explain_refusal(error, "pool", namespace, name) from error
         if found.terminating:
             raise Conflict(f"the pool {namespace}/{name} is being deleted", fix="send it again in a moment")
         return found
@@ -116,7 +105,8 @@ class PoolCommands:
                 WORKERPOOLS, order.name, patch, order.namespace, field_manager=FIELD_MANAGER, dry_run=dry_run
             )
         except KubeError as error:
-            raise _explain(error, order.namespace, order.name) from error
+            creates = found is None
+            raise explain_refusal(error, "pool", order.namespace, order.name, creates=creates) from error
 
 
 def _version(pool: WorkerPool) -> tuple[str, int]:
@@ -127,18 +117,3 @@ def _foresee(order: PoolOrder, found: WorkerPool | None) -> PoolChange:
     if order.uid not in ("", found.metadata.uid if found is not None else ""):
         raise Conflict(f"the pool {order.key} is another one now", fix="read it again, or leave out uid")
     return plan_pool_change(order.spec, found.spec if found is not None else None)
-
-
-def _explain(error: KubeError, namespace: str, name: str) -> MooringError:
-    match error:
-        case ObjectNotFound():
-            return NotFound(f"there is no namespace {namespace}")
-        case ObjectInvalid() | BadRequest():
-            field = error.causes[0].field if error.causes else "spec"
-            return InvalidField(field, f"the API server refuses {field}: {error.message}", f"correct {field}")
-        case AlreadyExists() | ObjectConflict() | ObjectChanged():
-            return Conflict(f"the pool {namespace}/{name} has changed since it was read", fix="read it again")
-        case ConnectionFailed() | ServerFailed() | TooManyRequests():
-            return Unavailable(f"the cluster did not answer: {error.message}", fix="send the same again")
-        case _:
-            return Conflict(f"the API server refuses it: {error.message}", fix="mooring doctor")

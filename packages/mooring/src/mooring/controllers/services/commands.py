@@ -6,23 +6,12 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from hawser.client import KubeClient
-from hawser.errors import (
-    AlreadyExists,
-    BadRequest,
-    ConnectionFailed,
-    KubeError,
-    NotPermitted,
-    ObjectChanged,
-    ObjectConflict,
-    ObjectInvalid,
-    ObjectNotFound,
-    ServerFailed,
-    TooManyRequests,
-)
+from hawser.errors import KubeError, ObjectChanged, ObjectConflict, ObjectNotFound
 from mooring.controllers.services.apply import ServiceApply
 from mooring.controllers.services.snapshot import ServiceSnapshots
 from mooring.controllers.services.translation import service_from_view
 from mooring.engine.audit import DONE, Result
+from mooring.engine.command_errors import explain_refusal
 from mooring.engine.context import Context
 from mooring.kinds.resources import MANAGEDSERVICES
 from mooring.kinds.views import ManagedService
@@ -32,7 +21,6 @@ from mooring.model.errors import Conflict, MooringError, NotFound, Unavailable
 from mooring.model.evidence import clean_reason
 from mooring.model.service import Service
 from mooring.model.service_order import KIND, ServiceOrder, annotations_to_write
-from mooring.model.unreadable import InvalidField
 from mooring.planning.merge_patch import compute_patch
 from mooring.planning.services.change import ServiceChange, plan_change, plan_removal
 
@@ -185,9 +173,9 @@ class ServiceCommands:
             return await self._client.merge_patch(
                 MANAGEDSERVICES, order.name, patch, order.namespace, field_manager=FIELD_MANAGER, dry_run=dry_run
             )
-        except (AlreadyExists, ObjectConflict, ObjectChanged, ObjectNotFound) as error:
+        except (ObjectConflict, ObjectChanged, ObjectNotFound) as error:
             if found is None and isinstance(error, ObjectNotFound):  # its namespace
-                raise _explain(error, order.namespace) from error
+                raise _explain(error, order.namespace, order.name, creates=True) from error
             if asked.resource_version or asked.uid:
                 raise Conflict(f"the service {order.key} has changed since it was read", fix="read it again") from error
             raise _Moved(f"the service {order.key} changed") from error
@@ -235,19 +223,5 @@ def _require_version(found: ManagedService, order: ServiceOrder) -> None:
         )
 
 
-def _explain(error: KubeError, namespace: str, name: str = "") -> MooringError:
-    match error:
-        case ObjectNotFound():
-            missing = f"service {namespace}/{name}" if name else f"namespace {namespace}"
-            return NotFound(f"there is no {missing}")
-        case ObjectInvalid() | BadRequest():
-            field = error.causes[0].field if error.causes else "spec"
-            return InvalidField(field, f"the API server refuses {field}: {error.message}", f"correct {field}")
-        case NotPermitted():
-            return Conflict(f"the API server refuses it: {error.message}", fix="mooring doctor")
-        case ObjectConflict() | ObjectChanged():
-            return Conflict(f"the service {namespace}/{name} has changed since it was read", fix="read it again")
-        case ConnectionFailed() | ServerFailed() | TooManyRequests():
-            return Unavailable(f"the cluster did not answer: {error.message}", fix="send the same again")
-        case _:
-            return error
+def _explain(error: KubeError, namespace: str, name: str, *, creates: bool = False) -> MooringError:
+    return explain_refusal(error, "service", namespace, name, creates=creates)

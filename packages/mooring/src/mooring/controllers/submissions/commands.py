@@ -6,31 +6,24 @@ from typing import Any
 
 import msgspec
 
-from hawser.errors import (
-    ConnectionFailed,
-    KubeError,
-    ObjectConflict,
-    ObjectInvalid,
-    ObjectNotFound,
-    ServerFailed,
-    TooManyRequests,
-)
+from hawser.errors import KubeError, ObjectConflict, ObjectNotFound
 from hawser.resources import PODS
 from hawser.views import Pod
 from mooring.controllers.submissions.informer import SubmissionInformer
 from mooring.controllers.submissions.manifests import submission_manifest
 from mooring.engine.audit import DONE, Result
+from mooring.engine.command_errors import explain_refusal
 from mooring.engine.context import Context
 from mooring.engine.creator import Creator, NameTaken
 from mooring.kinds.resources import SUBMISSIONS
 from mooring.kinds.views import Submission
 from mooring.model import command_checks, names
 from mooring.model.audit import AuditOutcome, Subject
-from mooring.model.errors import Conflict, InvalidInput, MooringError, NotFound, Unavailable
+from mooring.model.errors import Conflict, InvalidInput, MooringError, NotFound
 from mooring.model.evidence import clean_log, clean_reason
+from mooring.model.manifest_order import require_none
 from mooring.model.submission import ENDED, Cancel, KeyReused, Phase, SubmissionSpec, name_for, spec_hash
 from mooring.model.submission_checks import check_submission, check_submission_name
-from mooring.model.unreadable import InvalidField
 
 KIND = "Submission"
 MOST_LOG_LINES = 1_000
@@ -96,7 +89,7 @@ class SubmissionCommands:
             except NameTaken as taken:
                 raise _explain_taken(taken, name, spec.key) from taken
             except KubeError as error:
-                raise _explain(error, namespace) from error
+                raise _explain(error, namespace, name, creates=True) from error
             return DONE if found[0][1] else (AuditOutcome.SKIPPED, "it exists already")
 
         await self._carry_out(create, "create", Subject(KIND, namespace, name, ""), asker, key=spec.key)
@@ -216,10 +209,7 @@ def _check(namespace: str, spec: SubmissionSpec, name: str) -> None:
     problems = [*command_checks.check_name("namespace", namespace), *check_submission(spec)]
     if name:
         problems += check_submission_name(name)
-    if problems:
-        first = problems[0]
-        first.detail["problems"] = [str(problem) for problem in problems[:20]]
-        raise first
+    require_none(problems)
 
 
 def _subject(view: Submission) -> Subject:
@@ -263,19 +253,8 @@ def _name_taken(name: str, key: str) -> Conflict:
     )
 
 
-def _explain(error: KubeError, namespace: str, name: str = "") -> MooringError:
-    """What the API server answered, as an error of Mooring."""
-    match error:
-        case ObjectNotFound():
-            missing = f"submission {namespace}/{name}" if name else f"namespace {namespace}"
-            return NotFound(f"there is no {missing}")
-        case ObjectInvalid():
-            field = error.causes[0].field if error.causes else "spec"
-            return InvalidField(field, f"the API server refuses {field}: {error.message}", f"correct {field}")
-        case ConnectionFailed() | ServerFailed() | TooManyRequests():
-            return Unavailable(f"the cluster did not answer: {error.message}", fix="send the same key again")
-        case _:
-            return Conflict(f"the API server refuses it: {error.message}", fix="mooring doctor")
+def _explain(error: KubeError, namespace: str, name: str, *, creates: bool = False) -> MooringError:
+    return explain_refusal(error, "submission", namespace, name, creates=creates, again="the same key")
 
 
 def _started(pod: Pod) -> str:

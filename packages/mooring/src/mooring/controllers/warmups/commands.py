@@ -2,13 +2,14 @@
 
 import msgspec
 
+from hawser.errors import KubeError
 from mooring.controllers.warmups.informer import WarmupInformer
 from mooring.engine.audit import DONE, Result
+from mooring.engine.command_errors import explain_refusal
 from mooring.engine.context import Context
 from mooring.kinds.resources import WARMUPS
 from mooring.model import names
-from mooring.model.audit import AuditOutcome, Subject
-from mooring.model.errors import Unavailable
+from mooring.model.audit import Subject
 from mooring.model.warmup import Warmup
 
 
@@ -47,10 +48,13 @@ class WarmupCommands:
     async def _annotate(self, warmup: Warmup, key: str, value: str, action: str, actor: str, reason: str) -> None:
         async def write() -> Result:
             patch = {"metadata": {"uid": warmup.uid, "annotations": {key: value}}}
-            await self._client.merge_patch(WARMUPS, warmup.name, patch, warmup.namespace)
+            try:
+                await self._client.merge_patch(WARMUPS, warmup.name, patch, warmup.namespace)
+            except KubeError as error:
+                raise explain_refusal(error, "warmup", warmup.namespace, warmup.name) from error
             return DONE
 
-        outcome, _ = await self._auditor.carry_out(
+        await self._auditor.carry_out(
             write,
             actor=actor,
             action=action,
@@ -58,5 +62,3 @@ class WarmupCommands:
             reason=reason,
             evidence={"request": value},
         )
-        if outcome is not AuditOutcome.DONE:
-            raise Unavailable(f"the request could not be written on {warmup.key}", fix="ask again")

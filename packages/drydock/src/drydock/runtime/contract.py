@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from drydock.actors.machinery.objects import Object
 from drydock.streaming.remote_command import CommandOptions, Execution
 from hawser.errors import HawserError
+
+Object = dict[str, Any]  # JSON, as the API has it
 
 
 class ImageFailed(HawserError):

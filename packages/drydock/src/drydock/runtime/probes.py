@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 import aiohttp
 
-from drydock.actors.machinery.objects import Object
-from drydock.runtime.contract import Listener, ProbeKind, ProbeOutcome
+from drydock.runtime.contract import Listener, Object, ProbeKind, ProbeOutcome
 from hawser.clock import Clock
 
 Execute = Callable[[Sequence[str], float], Awaitable[ProbeOutcome]]

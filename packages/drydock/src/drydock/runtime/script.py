@@ -5,7 +5,6 @@ from typing import Protocol
 
 import msgspec
 
-from drydock.actors.machinery.objects import annotations_of, spec_of
 from drydock.runtime.contract import ContainerRun
 from hawser.errors import InvalidInput
 
@@ -55,7 +54,7 @@ def scripts_from(choose: Callable[[ContainerRun], Script | None]) -> Scripts:
 
 def default_script(run: ContainerRun) -> Script:
     """From the pod's annotation; else what runs once takes a second and succeeds, all else runs for ever."""
-    text = annotations_of(run.pod).get(SCRIPT_ANNOTATION)
+    text = (run.pod["metadata"].get("annotations") or {}).get(SCRIPT_ANNOTATION)
     if text:
         try:
             choice = msgspec.json.decode(text, type=_Choice)
@@ -63,10 +62,10 @@ def default_script(run: ContainerRun) -> Script:
             raise InvalidInput(SCRIPT_ANNOTATION, text, f"a script: {error}") from error
         if runs := choice.containers.get(run.container, choice.runs):
             return runs[min(run.attempt, len(runs) - 1)]
-    finite = spec_of(run.pod).get("restartPolicy", "Always") != "Always" or _is_init(run)
+    finite = run.pod["spec"].get("restartPolicy", "Always") != "Always" or _is_init(run)
     return Script(run_seconds=_JOB_SECONDS) if finite else Script()
 
 
 def _is_init(run: ContainerRun) -> bool:
-    inits = spec_of(run.pod).get("initContainers") or ()
+    inits = run.pod["spec"].get("initContainers") or ()
     return run.spec.get("restartPolicy") != "Always" and any(entry["name"] == run.container for entry in inits)

@@ -75,7 +75,7 @@ async def measure(count: int) -> list[Bar]:
     ledger = MemoryLedger(MemoryStore(), clock=clock, entropy=entropy)
     mooring = make_replica(client, ledger, clock, entropy)
     running = asyncio.create_task(mooring.run())
-    while mooring.unready_reasons or not mooring.leadership.leading:
+    while mooring.readiness.obstacles or not mooring.leadership.leading:
         await clock.sleep(0.1)
     await clock.sleep(3)
     taken = []

@@ -62,6 +62,7 @@ from mooring.queries.invariants import InvariantQueries, InvariantReading
 from mooring.queries.metrics import INVARIANT_FIGURES
 from mooring.queries.mint_checks import MintChecks
 from mooring.queries.pools import PoolQueries
+from mooring.queries.readiness import Readiness
 from mooring.queries.readings import Readings
 from mooring.queries.services import ServiceQueries
 from mooring.queries.submissions import SubmissionQueries
@@ -148,6 +149,7 @@ class Mooring:
         self.submissions = self._add(SubmissionController(context, given.options.submission_ceiling))
         self.services = self._add(ServiceController(context, adapters.documents))
         self.budgets = self._add(BudgetController(context, self.fleet))
+        self.readiness = Readiness(lambda: self.reflectors, self.fitness, self.leadership)
         self.queries = self._queries(given.options)
         self.queries.doctor.look_too("mints", MintChecks(context, self.fleet, adapters.minter.refusal).look)
 
@@ -243,47 +245,12 @@ class Mooring:
         self.context.auditor.on_act(lambda key: listener("audit", key))
 
     @property
-    def unready_reasons(self) -> list[str]:
-        """Why answers cannot be trusted now: stale caches, a ledger that does not answer. Empty if they can."""
-        found = [
-            f"the cache of {name} is {'stale' if reflector.synced else 'not read yet'}: "
-            + (reflector.health.last_error or "its watch is not open")
-            for name, reflector in self.reflectors.items()
-            if not (reflector.synced and reflector.health.fresh)
-        ]
-        if failure := self.fitness.api_failure:
-            found.append(f"the API server does not answer: {failure}")
-        if failure := self.leadership.ledger_failure:
-            found.append(f"the ledger does not answer: {failure}")
-        return found
-
-    @property
     def reflectors(self) -> dict[str, Follower[Any]]:
         """Every cache, by name."""
         found = dict(self.nodes.reflectors)
         for controller in self._controllers:
             found.update(controller.reflectors)
         return found
-
-    def describe(self) -> dict[str, Any]:
-        """The state of each cache and of the ledger, and who leads."""
-        caches = {}
-        for name, reflector in self.reflectors.items():
-            health = reflector.health
-            caches[name] = {
-                "synced": health.synced,
-                "objects": len(reflector.cache),
-                "lastEventAgeSeconds": health.last_event_age_seconds,
-                "error": health.last_error,
-            }
-        failure = self.leadership.ledger_failure
-        return {
-            "caches": caches,
-            "ledger": {"reachable": not failure, "error": failure},
-            "leader": self.leadership.leader_id,
-            "leading": self.leadership.leading,
-            "notLeadingBecause": self.leadership.obstacle,
-        }
 
     def _expose_metrics(self) -> None:
         LEADING.set_function(lambda: float(self.leadership.leading))

@@ -110,7 +110,7 @@ def test_a_wait_ends_in_time_while_postgresql_hangs_or_is_gone_and_the_fix_is_ab
         assert told and all("does not answer" in report.why.message for report in told), told
         for error in (raised.value, unreported.value):
             assert "wait longer" not in error.fix and "mooring doctor" in error.fix
-        eventually(lambda: not dock.mooring.unready_reasons, seconds=60)
+        eventually(lambda: not dock.mooring.readiness.obstacles, seconds=60)
         eventually(lambda: dock.open_claims(pool) == 0, seconds=60)
         dock.call(hanging.server.stop())
         before = time.monotonic()

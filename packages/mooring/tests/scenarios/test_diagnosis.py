@@ -239,7 +239,7 @@ async def test_nodes_that_may_not_be_listed_are_a_line_with_the_missing_verb_and
     async with harbour(nodes=1) as world:
         replica = world.start(rules=[Rule(forbidden, resource="nodes")])
         await world.clock.sleep(20)
-        assert replica.mooring.unready_reasons
+        assert replica.mooring.readiness.obstacles
         checkup = await replica.mooring.queries.doctor.examine()
         assert 'cannot list resource "nodes"' in lines(checkup, "fail")["cache/nodes"].message
         assert {"api", "ledger", "cache/pods", "permission/pods"} <= set(lines(checkup, "ok"))

@@ -70,7 +70,7 @@ async def poke(world: Harbour, number: int) -> None:
 async def assert_all_loops_live(world: Harbour, replica: Replica) -> None:
     """Each of them does its work for objects that are sound."""
     assert not replica.task.done()
-    assert replica.mooring.leadership.leading and not replica.mooring.unready_reasons
+    assert replica.mooring.leadership.leading and not replica.mooring.readiness.obstacles
     before = world.clock.now()
     claim = await replica.mooring.claims.desk.claim(POOL, ClaimRequest("acme", wait=30))
     await world.clock.sleep(130)

@@ -50,8 +50,8 @@ async def test_a_leader_that_does_not_reach_the_api_server_gives_up_says_so_and_
     assert not first.mooring.leadership.leading
     [told] = [line for line in logs if line["event"] == "gave up leading"]
     assert told["replica"] == "first" and "the API server does not answer" in told["reason"]
-    assert "the API server does not answer" in first.mooring.describe()["notLeadingBecause"]
-    assert any("the API server does not answer" in reason for reason in first.mooring.unready_reasons)
+    assert "the API server does not answer" in first.mooring.readiness.describe()["notLeadingBecause"]
+    assert any("the API server does not answer" in reason for reason in first.mooring.readiness.obstacles)
     assert not (await world.ledger.audit.list(AuditFilter(action="adopt"))).items, "nobody had to depose it"
 
 
@@ -68,7 +68,7 @@ async def test_a_replica_that_sees_again_is_a_candidate_under_a_new_epoch_and_ta
     first, second = await two_replicas(world, REFUSED)
     epoch = first.mooring.leadership.epoch
     await world.clock.sleep(CUT + 260 - world.seconds)
-    assert first.mooring.unready_reasons == []
+    assert first.mooring.readiness.obstacles == []
     assert first.mooring.leadership.epoch > epoch
     assert second.mooring.leadership.leading and not first.mooring.leadership.leading
     await second.kill()

@@ -41,7 +41,7 @@ async def test_pools_of_its_namespaces_work_and_those_of_others_are_left_alone(w
     assert len(await pods_in(world, NAMESPACE)) == 3
     assert await pods_in(world, FOREIGN) == []
     assert not [call for call in replica.process.calls if f"/namespaces/{FOREIGN}/" in call.path]
-    assert not replica.mooring.unready_reasons
+    assert not replica.mooring.readiness.obstacles
 
 
 async def test_nothing_is_read_across_namespaces_and_the_doctor_asks_for_each_namespace(world):

@@ -47,7 +47,7 @@ async def test_a_pool_without_a_node_gets_its_workers_as_soon_as_karpenter_could
     replica = world.start()
     await world.pool(warm=1, max=2, placement={"nodePool": "blast"})
     await world.clock.sleep(5)
-    assert not replica.mooring.unready_reasons, "a cluster without Karpenter is a cluster like any other"
+    assert not replica.mooring.readiness.obstacles, "a cluster without Karpenter is a cluster like any other"
     assert "no node belongs to a pool named 'blast'" in (await schedulable(world))["message"]
     assert await world.pods() == []
 

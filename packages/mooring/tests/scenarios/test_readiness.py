@@ -10,12 +10,12 @@ GET = frozenset({"GET"})
 
 
 def reasons(replica: Replica) -> str:
-    return "; ".join(replica.mooring.unready_reasons)
+    return "; ".join(replica.mooring.readiness.obstacles)
 
 
 async def settled(world: Harbour, replica: Replica, within: float = 60) -> None:
     async def ready() -> bool:
-        return not replica.mooring.unready_reasons
+        return not replica.mooring.readiness.obstacles
 
     await world.until(ready, within, "the replica is ready")
 
@@ -25,7 +25,7 @@ async def test_a_replica_that_has_read_nothing_yet_is_not_ready(world):
     assert "the cache of pods is not read yet" in reasons(replica)
     assert "the ledger does not answer: no heartbeat was written yet" in reasons(replica)
     await settled(world, replica)
-    assert replica.mooring.describe()["ledger"] == {"reachable": True, "error": ""}
+    assert replica.mooring.readiness.describe()["ledger"] == {"reachable": True, "error": ""}
 
 
 @pytest.mark.slow
@@ -53,7 +53,7 @@ async def test_a_replica_whose_ledger_is_away_is_not_ready_within_a_heartbeat_an
     away = True
     await world.clock.sleep(world.timeouts.replica_heartbeat + 1)
     assert "the ledger does not answer" in reasons(replica)
-    assert not replica.mooring.describe()["ledger"]["reachable"]
+    assert not replica.mooring.readiness.describe()["ledger"]["reachable"]
     away = False
     await world.clock.sleep(world.timeouts.replica_heartbeat + 1)
     assert reasons(replica) == ""

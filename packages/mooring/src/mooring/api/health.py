@@ -20,9 +20,9 @@ def healthz() -> dict[str, str]:
 def readyz(readiness: GivenReadiness) -> Response[dict[str, Any]]:
     """200 if every cache follows its watch and the ledger answers, otherwise 503 with what does not."""
     described = readiness.describe()
-    if not (unready_reasons := readiness.unready_reasons):
+    if not (obstacles := readiness.obstacles):
         return Response({"status": "ok", **described})
-    raise Unavailable(f"not ready: {'; '.join(unready_reasons)}", detail=described)
+    raise Unavailable(f"not ready: {'; '.join(obstacles)}", detail=described)
 
 
 @get(

@@ -23,7 +23,6 @@ from mooring.api.adoption import adopt_pods
 from mooring.api.bodies import JsonRequest
 from mooring.api.claims import CLAIM_ROUTES, ClaimParts
 from mooring.api.demand import DEMAND_ROUTES
-from mooring.api.dependencies import Readiness
 from mooring.api.diagnosis import DIAGNOSIS_ROUTES
 from mooring.api.direct_calls import DirectCalls
 from mooring.api.dispatch import DISPATCH_ROUTES
@@ -54,6 +53,7 @@ from mooring.controllers.services.commands import ServiceCommands
 from mooring.controllers.submissions.commands import SubmissionCommands
 from mooring.controllers.warmups.commands import WarmupCommands
 from mooring.queries.events import EventHub
+from mooring.queries.readiness import Readiness
 from mooring.queries.readings import Readings
 
 MAX_BODY_BYTES = 1_000_000

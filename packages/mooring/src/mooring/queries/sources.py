@@ -132,6 +132,19 @@ class LeaderSource(Protocol):
     def leading(self) -> bool: ...
     @property
     def obstacle(self) -> str: ...
+    @property
+    def ledger_failure(self) -> str:
+        """Why the ledger cannot be used; empty if it answers."""
+        ...
+
+
+class ClusterReachSource(Protocol):
+    """Whether the API server answers."""
+
+    @property
+    def api_failure(self) -> str:
+        """Why it counts as unreachable; empty if it answers."""
+        ...
 
 
 class CacheHealth(Protocol):

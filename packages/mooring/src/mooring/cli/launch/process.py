@@ -92,7 +92,7 @@ def api_parts(mooring: Mooring, clock: Clock, hub: EventHub, access: AccessContr
             mooring.services.commands,
             mooring.pools.commands,
         ),
-        readiness=mooring,
+        readiness=mooring.readiness,
         hub=hub,
         access=access,
         limits=limits,
@@ -152,5 +152,5 @@ async def run_process(
 async def _until_ready(mooring: Mooring, clock: Clock) -> None:
     await mooring.wait_synced()
     deadline = clock.monotonic() + READY_SECONDS
-    while mooring.unready_reasons and clock.monotonic() < deadline:
+    while mooring.readiness.obstacles and clock.monotonic() < deadline:
         await clock.sleep(0.05)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[4]
+COPIES = "packages/mooring/src/mooring/runbook/"  # of docs/runbook: test_runbook.py compares them
 _BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>\w+)\n(?P<text>.*?)^ *```", re.DOTALL | re.MULTILINE)
 _ANY_BLOCK = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
 _INLINE = re.compile(r"`([^`\n]+)`")
@@ -26,9 +27,10 @@ class Block(NamedTuple):
 
 
 def pages() -> list[Path]:
-    """All tracked Markdown files."""
+    """All tracked Markdown files, without copies."""
     listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True)
-    return [ROOT / name for name in listed.stdout.splitlines() if (ROOT / name).is_file()]
+    names = [name for name in listed.stdout.splitlines() if not name.startswith(COPIES)]
+    return [ROOT / name for name in names if (ROOT / name).is_file()]
 
 
 def blocks(language: str) -> Iterator[Block]:

@@ -44,13 +44,13 @@ def parse_verifier(text: str) -> Verifier:
     return Verifier(int(found[1]), salt, stored, server)
 
 
-def make_verifier(password: str, salt: bytes, iterations: int = ITERATIONS) -> Verifier:
+def make_verifier(password: str, salt: bytes) -> Verifier:
     """Of a password. Only printable ASCII: that is the same before and after SASLprep in every client."""
     if not password or not all(" " <= letter <= "~" for letter in password):
         raise ValueError("a password has at least one character, and only printable ASCII")
-    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, iterations)
+    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, ITERATIONS)
     client_key = _mac(salted, b"Client Key")
-    return Verifier(iterations, salt, hashlib.sha256(client_key).digest(), _mac(salted, b"Server Key"))
+    return Verifier(ITERATIONS, salt, hashlib.sha256(client_key).digest(), _mac(salted, b"Server Key"))
 
 
 def make_decoy(user: str, secret: bytes) -> Verifier:

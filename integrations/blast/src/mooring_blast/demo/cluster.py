@@ -15,6 +15,7 @@ from mooring_blast.searches.desk import Requests
 from mooring_blast.searches.manifests import Site, namespace_body, secret_body, warmup_body
 
 _MANAGER = "mooring-blast"
+_WARM_SECONDS = 300.0
 _LOOK_SECONDS = 0.5
 
 
@@ -31,10 +32,10 @@ async def apply_objects(kubeconfig: Path, clock: Clock, site: Site, catalogue: C
 
 
 async def until_warm(
-    mooring: Requests, site: Site, generation: str, clock: Clock, report: Callable[[str], None], seconds: float = 300.0
+    mooring: Requests, site: Site, generation: str, clock: Clock, report: Callable[[str], None]
 ) -> None:
     """Wait until every shard of the generation is verified on a live node."""
-    deadline = clock.monotonic() + seconds
+    deadline = clock.monotonic() + _WARM_SECONDS
     while True:
         found = await mooring.request("GET", f"/v1/warmups/{site.namespace}/{site.warmup}")
         status = found["status"]
@@ -43,5 +44,5 @@ async def until_warm(
         if status["phase"] == "Ready" and found["spec"].get("generation") == generation:
             return
         if clock.monotonic() > deadline:
-            raise Unavailable(f"{line} after {seconds:.0f} s", fix="look at the shards: mooring warmups -n blast")
+            raise Unavailable(f"{line} after {_WARM_SECONDS:.0f} s", fix="look at the shards: mooring warmups -n blast")
         await clock.sleep(_LOOK_SECONDS)

@@ -13,6 +13,7 @@ from mooring.model.errors import Misconfigured, Unavailable
 from mooring_blast.store.settings import ACCESS_KEY, SECRET_KEY, STORE
 
 BUCKET = "blast"
+_HOST = "127.0.0.1"
 _START_SECONDS = 30.0
 _LOOK_SECONDS = 0.05
 _STOP_SECONDS = 10.0
@@ -47,12 +48,10 @@ def find_program() -> Path:
 
 
 @asynccontextmanager
-async def running_store(
-    folder: Path, clock: Clock, entropy: Entropy, host: str = "127.0.0.1", port: int = 0
-) -> AsyncIterator[LocalStore]:
+async def running_store(folder: Path, clock: Clock, entropy: Entropy) -> AsyncIterator[LocalStore]:
     """A server with new keys; it ends with the block. Its objects stay."""
     program = find_program()
-    port = port or _free_port(host)
+    port = _free_port()
     objects, sidecar = folder / "objects", folder / "metadata"
     for path in (objects / BUCKET, sidecar):
         path.mkdir(parents=True, exist_ok=True)
@@ -60,7 +59,7 @@ async def running_store(
     variables = {"ROOT_ACCESS_KEY": keys[ACCESS_KEY], "ROOT_SECRET_KEY": keys[SECRET_KEY]}
     with open(folder / "object-store.log", "ab") as log:
         process = await asyncio.create_subprocess_exec(
-            *(str(program), "--port", f"{host}:{port}", "--quiet"),
+            *(str(program), "--port", f"{_HOST}:{port}", "--quiet"),
             *("posix", "--sidecar", str(sidecar), str(objects)),
             env={**os.environ, **variables},
             stdin=asyncio.subprocess.DEVNULL,
@@ -68,17 +67,17 @@ async def running_store(
             stderr=log,
         )
     try:
-        await _until_listening(process, host, port, clock)
-        yield LocalStore(f"http://{host}:{port}/{BUCKET}", objects, keys, process)
+        await _until_listening(process, port, clock)
+        yield LocalStore(f"http://{_HOST}:{port}/{BUCKET}", objects, keys, process)
     finally:
         await _stop(process)
 
 
-async def _until_listening(process: asyncio.subprocess.Process, host: str, port: int, clock: Clock) -> None:
+async def _until_listening(process: asyncio.subprocess.Process, port: int, clock: Clock) -> None:
     deadline = clock.monotonic() + _START_SECONDS
     while True:
         try:
-            _, writer = await asyncio.open_connection(host, port)
+            _, writer = await asyncio.open_connection(_HOST, port)
         except OSError as error:
             if process.returncode is not None or clock.monotonic() > deadline:
                 raise Unavailable("the S3 server did not start", fix="see object-store.log in its folder") from error
@@ -99,7 +98,7 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
         await process.wait()
 
 
-def _free_port(host: str) -> int:
+def _free_port() -> int:
     with socket.socket() as probe:
-        probe.bind((host, 0))
+        probe.bind((_HOST, 0))
         return int(probe.getsockname()[1])

@@ -188,9 +188,9 @@ def copy_response(kind: bytes, form: int, columns: int) -> Message:
     return Message(kind, struct.pack(f"!bH{columns}H", form, columns, *([form] * columns)))
 
 
-def error_response(fields: Iterable[tuple[str, str]], kind: bytes = b"E") -> Message:
-    """An error (`E`) or a notice (`N`), by the letters of its fields."""
-    return Message(kind, b"".join(code.encode() + encode_text(value) for code, value in fields) + b"\0")
+def error_response(fields: Iterable[tuple[str, str]]) -> Message:
+    """An error, by the letters of its fields."""
+    return Message(b"E", b"".join(code.encode() + encode_text(value) for code, value in fields) + b"\0")
 
 
 def parse_error(body: bytes) -> dict[str, str]:

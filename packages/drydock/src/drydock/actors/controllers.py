@@ -31,11 +31,10 @@ class Controllers:
         clock: Clock,
         entropy: Entropy,
         *,
-        normal_events: bool = True,
         root_certificate: str = "",
     ) -> None:
         self.informers = Informers(client, clock, entropy)
-        self._events = Broadcaster(client, clock, entropy, normal_events=normal_events)
+        self._events = Broadcaster(client, clock, entropy)
         parts = (client, self.informers, clock, self._events)
         self._scheduler = Scheduler(*parts, entropy)
         self._jobs = JobController(*parts)
@@ -83,11 +82,9 @@ class Controllers:
         ]
 
 
-async def run_controllers(
-    client: KubeClient, clock: Clock, entropy: Entropy, *, normal_events: bool = True, root_certificate: str = ""
-) -> None:
+async def run_controllers(client: KubeClient, clock: Clock, entropy: Entropy, *, root_certificate: str = "") -> None:
     """Run all controllers and the scheduler until cancelled.
 
-    Without `normal_events` only warnings are recorded. With a `root_certificate` it is published in every namespace.
+    With a `root_certificate` it is published in every namespace.
     """
-    await Controllers(client, clock, entropy, normal_events=normal_events, root_certificate=root_certificate).run()
+    await Controllers(client, clock, entropy, root_certificate=root_certificate).run()

@@ -30,6 +30,7 @@ from hawser.errors import HawserError
 
 _STOP_SECONDS = 2.0
 _POLL_SECONDS = 0.1
+_LOG_LINES = 15  # in an error
 _BIND_ATTEMPTS = 3
 _KEPT_PORT_SECONDS = 5.0
 _PORTS = "ports.json"
@@ -229,9 +230,9 @@ class _Launch:
                 kind = _PortTaken if "address already in use" in tail else ControlPlaneFailed
                 raise kind(f"{name} ended with code {process.exit_code}:\n{tail}", fix=f"see {self._logs}/{name}.log")
 
-    def _log_tail(self, name: str, lines: int = 15) -> str:
+    def _log_tail(self, name: str) -> str:
         text = (self._logs / f"{name}.log").read_text(errors="replace")
-        return "\n".join(text.splitlines()[-lines:])
+        return "\n".join(text.splitlines()[-_LOG_LINES:])
 
 
 async def _end(processes: Iterable[Process]) -> None:

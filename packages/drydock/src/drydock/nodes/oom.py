@@ -21,9 +21,9 @@ while True:
 """
 
 
-def memory_group(node_group: str, container_id: str, root: Path = cgroups.ROOT) -> Path:
+def memory_group(node_group: str, container_id: str) -> Path:
     """The folder of the container's memory cgroup."""
-    hierarchy = root if (root / "cgroup.controllers").exists() else root / "memory"
+    hierarchy = cgroups.ROOT if (cgroups.ROOT / "cgroup.controllers").exists() else cgroups.ROOT / "memory"
     found = next((hierarchy / node_group).glob(f"**/{container_id}"), None)
     if found is None:
         raise NodeFailed(f"container {container_id} has no memory cgroup below {node_group}", fix="is it running?")

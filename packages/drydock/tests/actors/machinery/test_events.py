@@ -10,8 +10,8 @@ from packages.drydock.tests.actors.cluster import Cluster, pod
 Object = dict[str, Any]
 
 
-def recorder(cluster: Cluster, **options: Any) -> tuple[EventRecorder, asyncio.Task[None]]:
-    made = EventRecorder(cluster.client, "tester", cluster.clock, cluster.entropy, **options)
+def recorder(cluster: Cluster) -> tuple[EventRecorder, asyncio.Task[None]]:
+    made = EventRecorder(cluster.client, "tester", cluster.clock, cluster.entropy)
     return made, asyncio.create_task(made.run())
 
 
@@ -75,16 +75,6 @@ async def test_events_about_nodes_live_in_the_default_namespace(world: Cluster) 
     [event] = await world.events_about("a", "Noted")
     assert event["metadata"]["namespace"] == "default"
     assert len(event["message"]) == 1024 and event["message"].endswith(" ...")
-    task.cancel()
-
-
-async def test_without_normal_events_only_warnings_are_told(world: Cluster) -> None:
-    about = await gated_pod(world)
-    talk, task = recorder(world, normal_events=False)
-    talk.record(Note(about, "Pod", "v1", "Normal", "Fine", "all is well"))
-    talk.record(Note(about, "Pod", "v1", "Warning", "Broken", "it broke"))
-    await world.sleep(1)
-    assert [event["reason"] for event in await world.events_about("p")] == ["Broken"]
     task.cancel()
 
 

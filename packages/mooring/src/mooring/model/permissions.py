@@ -1,6 +1,5 @@
 """The permissions that Mooring's account needs. `mooring install` prints them, `mooring doctor` checks each verb."""
 
-from collections.abc import Sequence
 from typing import Any
 
 Body = dict[str, Any]
@@ -93,10 +92,10 @@ CLUSTER_RULES: tuple[Body, ...] = (
 )
 
 
-def split_rules(rules: Sequence[Body] = CLUSTER_RULES) -> dict[str, list[Body]]:
-    """The same rules, those for resources without a namespace under `cluster`, the others under `namespaced`."""
+def split_rules() -> dict[str, list[Body]]:
+    """All rules: those for resources without a namespace under `cluster`, the others under `namespaced`."""
     split: dict[str, list[Body]] = {"cluster": [], "namespaced": []}
-    for rule in rules:
+    for rule in CLUSTER_RULES:
         wide = [one for one in rule["resources"] if one in CLUSTER_SCOPED]
         narrow = [one for one in rule["resources"] if one not in CLUSTER_SCOPED]
         for where, resources in (("cluster", wide), ("namespaced", narrow)):

@@ -12,10 +12,10 @@ MOST_COST = {"steady": 1.1, "diurnal": 0.7, "monday": 0.7}  # of the cheapest fi
 MOST_TURNS = 6.0  # changes of direction an hour, on steady
 
 
-def play_bar(trace: str, start_seconds: float, seed: int, demand: Demand = Demand()) -> Comparison:
+def play_bar(trace: str, start_seconds: float, seed: int) -> Comparison:
     """One row: a day to learn from, and a day that counts."""
     arrivals = SYNTHETIC[trace](2 * DAY, Entropy(seed))
-    return compare(trace, arrivals, Setting(demand, start_seconds, DAY, 2 * DAY))
+    return compare(trace, arrivals, Setting(Demand(), start_seconds, DAY, 2 * DAY))
 
 
 def describe_bar(trace: str) -> str:

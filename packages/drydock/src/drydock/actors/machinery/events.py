@@ -71,10 +71,7 @@ class _Allowance:
 class EventRecorder:
     """Writes the events of one component."""
 
-    def __init__(
-        self, client: KubeClient, component: str, clock: Clock, entropy: Entropy, *, normal_events: bool = True
-    ) -> None:
-        self._normal_events = normal_events  # warnings are always recorded
+    def __init__(self, client: KubeClient, component: str, clock: Clock, entropy: Entropy) -> None:
         self._client = client
         self._component = component
         self._clock = clock
@@ -85,8 +82,6 @@ class EventRecorder:
 
     def record(self, note: Note) -> None:
         """Say it; never waits, never fails."""
-        if note.weight == "Normal" and not self._normal_events:
-            return
         about = uid_of(note.about) or "/".join((note.kind, namespace_of(note.about), name_of(note.about)))
         if len(self._allowances) > _REMEMBERED:
             self._allowances.clear()
@@ -157,15 +152,14 @@ class EventRecorder:
 class Broadcaster:
     """The recorders of many components, run together."""
 
-    def __init__(self, client: KubeClient, clock: Clock, entropy: Entropy, *, normal_events: bool = True) -> None:
+    def __init__(self, client: KubeClient, clock: Clock, entropy: Entropy) -> None:
         self._client = client
         self._clock = clock
         self._entropy = entropy
-        self._normal_events = normal_events
         self._recorders: list[EventRecorder] = []
 
     def recorder(self, component: str) -> EventRecorder:
-        recorder = EventRecorder(self._client, component, self._clock, self._entropy, normal_events=self._normal_events)
+        recorder = EventRecorder(self._client, component, self._clock, self._entropy)
         self._recorders.append(recorder)
         return recorder
 

@@ -8,6 +8,7 @@ from drydock.api.kinds.kind import Object
 from drydock.api.printing.ages import human_duration, parse_time, since
 
 NONE = "<none>"
+_FEW = 3  # of a list, the rest is counted
 
 Compute = Callable[[Object, datetime], Any]
 
@@ -85,10 +86,10 @@ def holds(item: Object, condition: str) -> bool:
     return any(c.get("type") == condition and c.get("status") == "True" for c in at(item, "status.conditions", ()))
 
 
-def few(shown: list[str], most: int = 3) -> str:
+def few(shown: list[str]) -> str:
     if not shown:
         return "<unset>"
-    return ",".join(shown[:most]) + (f" + {len(shown) - most} more..." if len(shown) > most else "")
+    return ",".join(shown[:_FEW]) + (f" + {len(shown) - _FEW} more..." if len(shown) > _FEW else "")
 
 
 def node_status(node: Object, now: datetime) -> str:

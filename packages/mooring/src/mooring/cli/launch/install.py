@@ -76,10 +76,9 @@ def run_install(options: InstallOptions) -> None:
 
 def _first_steps(release: Release, cluster: str, *, chart: bool) -> list[str]:
     """What the pods need to start: the Secret with database and token, and without the chart a certificate."""
-    kubectl = f"kubectl{cluster}"
     steps = [
-        f"first, unless it exists: {kubectl} create namespace {release.namespace}",
-        f"then: {kubectl} -n {release.namespace} create secret generic mooring"
+        f"first, unless it exists: kubectl create namespace {release.namespace}{cluster}",
+        f"then: kubectl -n {release.namespace}{cluster} create secret generic mooring"
         " --from-literal=database=postgresql://... --from-literal=token=$(openssl rand -hex 24)",
     ]
     if chart:
@@ -89,7 +88,7 @@ def _first_steps(release: Release, cluster: str, *, chart: bool) -> list[str]:
         *steps,
         "and a certificate for HTTPS: openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
         f" -days 730 -subj /CN={host} -addext subjectAltName=DNS:{host} -keyout tls.key -out tls.crt",
-        f"with: {kubectl} -n {release.namespace} create secret generic {tls_secret(release)} --type=kubernetes.io/tls"
+        f"with: kubectl -n {release.namespace}{cluster} create secret generic {tls_secret(release)} --type=kubernetes.io/tls"
         " --from-file=tls.crt --from-file=tls.key --from-file=ca.crt=tls.crt",
     ]
 

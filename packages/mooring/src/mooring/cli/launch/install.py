@@ -88,8 +88,8 @@ def _first_steps(release: Release, cluster: str, *, chart: bool) -> list[str]:
         *steps,
         "and a certificate for HTTPS: openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
         f" -days 730 -subj /CN={host} -addext subjectAltName=DNS:{host} -keyout tls.key -out tls.crt",
-        f"with: kubectl -n {release.namespace}{cluster} create secret generic {tls_secret(release)} --type=kubernetes.io/tls"
-        " --from-file=tls.crt --from-file=tls.key --from-file=ca.crt=tls.crt",
+        f"with: kubectl -n {release.namespace}{cluster} create secret generic {tls_secret(release)}"
+        " --type=kubernetes.io/tls --from-file=tls.crt --from-file=tls.key --from-file=ca.crt=tls.crt",
     ]
 
 

@@ -100,6 +100,7 @@ kubectl -n {namespace} get pods
 kubectl -n {namespace} logs crashed -c main --previous
 kubectl -n {namespace} get pod crashed -o json | kubectl -n {namespace} replace --force -f -
 kubectl -n {namespace} logs {worker} --all-containers --tail=20
+kubectl -n {namespace} logs -l mooring.dev/pool={pool} --all-containers --tail=20 --prefix
 kubectl -n {namespace} logs {worker} --tail=60
 kubectl -n {namespace} patch resourcequota guinea --type merge -p '{{"spec": {{"hard": {{"pods": "90"}}}}}}'
 kubectl -n {namespace} patch serviceaccount guinea -p '{{"imagePullSecrets": [{{"name": "pull"}}]}}'

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import os
 import subprocess
 from collections.abc import AsyncIterator
@@ -12,7 +13,7 @@ import yaml
 
 from drydock import Cluster, ControlPlane, LocalOptions, kubernetes_nodes, local_cluster
 from hawser.clock import Entropy, SystemClock
-from hawser.resources import NAMESPACES, PODS, SECRETS
+from hawser.resources import PODS
 from mooring import __version__
 from mooring.incidents.split_nodes import demo_nodes
 from packages.mooring.tests.acceptance.world import MOORING, clean_environment, run_command
@@ -48,11 +49,17 @@ async def install(cluster: Cluster, *arguments: str):
     return await asyncio.to_thread(run_command, "install", *arguments, KUBECONFIG=str(cluster.kubeconfig))
 
 
-def run_fix(command: str, kubeconfig: Path) -> None:
+def first_steps(printed: str) -> list[str]:
+    """The commands that `install` prints on stderr: a few words, a colon, the command."""
+    return [line.partition(": ")[2] for line in printed.splitlines() if not line.startswith("mooring: ")]
+
+
+def run_printed(command: str, kubeconfig: Path, folder: Path) -> None:
     """The printed command, typed into a shell."""
     path = f"{Path(MOORING).parent}:{os.environ['PATH']}"
     given = {**clean_environment(), "KUBECONFIG": str(kubeconfig), "PATH": path}
-    done = subprocess.run(["sh", "-c", command], env=given, capture_output=True, text=True, timeout=90, check=False)
+    run = functools.partial(subprocess.run, env=given, cwd=folder, capture_output=True, text=True, timeout=90)
+    done = run(["sh", "-c", command], check=False)
     assert done.returncode == 0, done.stderr
 
 
@@ -77,16 +84,13 @@ async def test_the_printed_deployment_runs_on_a_split_cluster_once_the_advice_is
         fix = refused.err.partition("fix: ")[2].strip()
         assert "--toleration workload=blast:NoSchedule | kubectl apply -f -" in fix
 
-        await cluster.client.create(NAMESPACES, {"metadata": {"name": "mooring"}})
-        secret = {"metadata": {"name": "mooring"}, "stringData": {"database": "postgresql://none", "token": "t"}}
-        await cluster.client.create(SECRETS, secret, "mooring")
-        pair = {"metadata": {"name": "mooring-tls"}, "stringData": {"tls.crt": "", "tls.key": "", "ca.crt": ""}}
-        await cluster.client.create(SECRETS, pair, "mooring")
-        await asyncio.to_thread(run_fix, fix, cluster.kubeconfig)
+        placed = await install(cluster, "--toleration", "workload=blast:NoSchedule")
+        assert placed.code == 0 and deployment(placed.out)["spec"]["template"]["spec"]["tolerations"] == WORK
+        steps = first_steps(placed.err)
+        assert len(steps) == 4
+        for command in (*steps, fix):
+            await asyncio.to_thread(run_printed, command, cluster.kubeconfig, tmp_path)
         assert all(name.startswith("work-") for name in await until_running(cluster, "mooring", 2))
-
-        again = await install(cluster, "--toleration", "workload=blast:NoSchedule")
-        assert again.code == 0 and deployment(again.out)["spec"]["template"]["spec"]["tolerations"] == WORK
 
 
 async def test_a_node_pool_is_found_by_name_and_force_prints_what_does_not_fit(tmp_path: Path):

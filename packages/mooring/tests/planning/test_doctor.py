@@ -138,6 +138,14 @@ def test_a_pool_whose_creates_are_refused_for_a_minute_fails_with_the_next_comma
     assert judge_pools(pools, NOW + timedelta(seconds=59))[0].status == "ok"
 
 
+def test_a_pool_of_which_no_worker_polls_fails_with_the_command_that_shows_their_words():
+    pools = [with_condition("Ready", "none of its 2 workers has polled for 60 s", reason="AllSilent")]
+    (check,) = judge_pools(pools, NOW + timedelta(seconds=60))
+    assert check.status == "fail" and "none of its 2 workers has polled" in check.message
+    assert check.fix == "kubectl -n runners logs -l mooring.dev/pool=linux --all-containers --tail=20 --prefix"
+    assert judge_pools(pools, NOW + timedelta(seconds=59))[0].status == "ok"
+
+
 def test_protection_without_an_end_is_found_in_templates_and_node_pools():
     annotated = {"metadata": {"annotations": {"karpenter.sh/do-not-disrupt": "true"}}, "spec": {"containers": [{}]}}
     assert doctor.judge_protection([pool(template=annotated)])[0].status == "fail"

@@ -71,3 +71,5 @@ async def test_cancelling_with_the_finalizer_ends_at_once_while_a_required_confi
     finalizer = ended.status.steps[-1]
     assert (finalizer.phase, finalizer.why) == ("Skipped", "config-maps: missing: databases")
     assert "the finalizer skipped (config-maps: missing: databases)" in ended.status.message
+    gate = next(gate for gate in ended.status.gates if gate.id == "config-maps")
+    assert gate.fix == f"kubectl -n {NAMESPACE} create configmap databases --from-file=FILE"

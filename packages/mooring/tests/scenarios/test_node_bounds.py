@@ -4,7 +4,7 @@ import pytest
 
 from drydock import NodeTemplate
 from drydock.faults import Answer, Rule
-from hawser.resources import PODS
+from hawser.resources import NODES, PODS
 from mooring.kinds.karpenter import NODECLAIMS, NODEPOOLS
 from mooring.model.claim_request import ClaimRequest
 from packages.mooring.tests.scenarios.autoscaler import install_karpenter, node_claim, node_pool
@@ -47,7 +47,13 @@ async def test_protection_is_bounded_when_the_last_node_of_before_the_patch_is_r
     said = await until_bound(world, "NodeClaimUnbounded")
     assert said["status"] == "False"
     assert said["message"].index(free) < said["message"].index(busy), "the node without a session goes first"
-    assert said["message"].endswith(f"; apply: kubectl delete nodeclaim claim-{free}")
+    assert said["message"].endswith(f"; apply: kubectl cordon {free}")
+    await world.client.merge_patch(NODES, free, {"spec": {"unschedulable": True}})
+
+    async def deletable() -> bool:
+        return (await bound(world))["message"].endswith(f"; apply: kubectl delete nodeclaim claim-{free}")
+
+    await world.until(deletable, 150, "the closed node may be deleted")
 
     for name in (free, busy):
         if name == busy:

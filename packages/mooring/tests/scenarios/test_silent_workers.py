@@ -289,6 +289,19 @@ async def test_nothing_is_replaced_when_all_fall_silent_at_once_nor_when_they_co
     assert ready["status"] == "True"
 
 
+async def test_workers_that_never_poll_are_not_replaced_one_after_another_for_ever(world):
+    world.start()
+    await world.pool(warm=1, max=3, dispatch="Poll", reuse="Always", idleSeconds=60)
+    await world.until_idle(1)
+    made: set[str] = set()
+    for _ in range(90):
+        await world.clock.sleep(20)
+        made |= {pod.metadata.uid for pod in await world.pods()}
+    assert len(made) <= 3
+    ready = next(one for one in (await world.status())["conditions"] if one["type"] == "Ready")
+    assert (ready["status"], ready["reason"]) == ("False", "AllSilent")
+
+
 @pytest.mark.slow
 async def test_a_full_pool_of_silent_idle_workers_gets_out_by_one_trial_when_claims_wait(world):
     replica = world.start()

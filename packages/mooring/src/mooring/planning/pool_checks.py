@@ -1,4 +1,4 @@
-"""The checks of `mooring doctor` for pools: valid, schedulable, and not refused by the cluster."""
+"""The checks of `mooring doctor` for pools: valid, schedulable, not refused by the cluster, and not silent."""
 
 import re
 from collections.abc import Iterable
@@ -8,12 +8,12 @@ from mooring.model.doctor_report import Check, CheckStatus
 from mooring.model.pool import Pool
 from mooring.model.why import Condition
 
-REFUSED_AFTER = timedelta(seconds=60)  # a create may fail once or twice without anybody's fault
+LASTS_AFTER = timedelta(seconds=60)  # a create may fail once or twice without anybody's fault
 _QUOTA = re.compile(r"exceeded quota: ([a-z0-9.-]+)")
 
 
 def judge_pools(pools: Iterable[Pool], now: datetime) -> tuple[Check, ...]:
-    """Check that every pool has a valid spec, can be scheduled, and may create its workers."""
+    """Check that every pool has a valid spec, can be scheduled, may create its workers, and hears of them."""
     checks, sound = [], 0
     for pool in pools:
         if (found := _judge_pool(pool, now)) is not None:
@@ -39,7 +39,14 @@ def _judge_pool(pool: Pool, now: datetime) -> Check | None:
     if ready is not None and ready.status == "False" and ready.reason == "CreateFailed" and _lasts(ready, now):
         fix = fix_refused_create(pool, ready.message)
         return _failed(check_id, f"{pool.key} cannot create workers: {ready.message}", ready, fix)
+    if ready is not None and ready.status == "False" and ready.reason == "AllSilent" and _lasts(ready, now):
+        return _failed(check_id, f"{pool.key}: {ready.message}", ready, fix_silent(pool))
     return None
+
+
+def fix_silent(pool: Pool) -> str:
+    """What shows why workers do not poll: the last lines that they have written."""
+    return f"kubectl -n {pool.namespace} logs -l mooring.dev/pool={pool.name} --all-containers --tail=20 --prefix"
 
 
 def fix_refused_create(pool: Pool, message: str) -> str:
@@ -64,4 +71,4 @@ def _failed(check_id: str, message: str, condition: Condition, fix: str) -> Chec
 
 
 def _lasts(condition: Condition, now: datetime) -> bool:
-    return condition.since is None or now - condition.since >= REFUSED_AFTER
+    return condition.since is None or now - condition.since >= LASTS_AFTER

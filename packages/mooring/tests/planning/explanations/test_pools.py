@@ -10,7 +10,7 @@ from mooring.model.why import Condition
 from mooring.model.worker import Worker
 from mooring.planning.explanations.pools import PoolView, explain_pool, explain_shortage, is_settled
 from mooring.planning.pools.plan import plan_pool
-from mooring.planning.workers import classify_worker
+from mooring.planning.workers import classify_worker, mark_silent
 from packages.mooring.tests.planning.fleets import (
     NOW,
     claim,
@@ -154,6 +154,15 @@ def test_a_pool_full_of_stamps_without_claims_names_the_worker_to_retire(explain
     assert any("stamped for acme without a live claim" in blocker for blocker in why.blockers)
     assert why.fix.startswith("mooring retire runners/linux-0 --reason '...'")
     assert ("or wait: deleted after 600 s without a sign of life" in why.fix) is waits
+
+
+@pytest.mark.parametrize("explain", [explain_pool, explain_shortage])
+def test_a_pool_whose_workers_all_do_not_poll_shows_their_words_and_not_a_larger_floor(explain):
+    of = standing(Condition("Ready", "False", "Starting", "1 have stopped to poll (0 of 4 idle, 0 starting)"))
+    quiet = [mark_silent(classify_worker(worker(number), NODES), None) for number in (0, 1)]
+    shown = "kubectl -n runners logs -l mooring.dev/pool=linux --all-containers --tail=20 --prefix"
+    assert explain(PoolView(of, quiet)).fix == shown
+    assert explain(PoolView(of, [*quiet, classify_worker(starting(2), NODES)])).fix != shown
 
 
 def test_a_pool_that_claims_hold_too_is_not_healed_by_retiring_one():

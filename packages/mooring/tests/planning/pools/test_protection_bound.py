@@ -89,10 +89,19 @@ def test_after_the_patch_nodes_that_are_still_unbounded_are_named_in_the_order_t
         "young (unbounded, no protected worker), short (30 s, no protected worker), "
         "busy (unbounded, 2 protected worker(s))"
     )
-    assert said.message.endswith(
-        "; apply: kubectl delete nodeclaim claim-aged && kubectl delete nodeclaim claim-young"
-        " && kubectl delete nodeclaim claim-short"
+    assert said.message.endswith("; apply: kubectl cordon aged young short")
+
+
+def test_only_closed_nodes_are_deleted_because_a_session_may_begin_on_an_open_one():
+    closed = {"unschedulable": True}
+    said = judged(
+        made("open", None),
+        made("a", None, **closed),
+        made("b", 30, **closed),
+        made("busy", None, **closed),
+        protected={"busy": 1},
     )
+    assert said.message.endswith("; apply: kubectl delete nodeclaim claim-a && kubectl delete nodeclaim claim-b")
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def decide(spec: SubmissionSpec) -> None:
     placed = plan_placement(spec.placement, [NODE])
     pod = placed.on({"containers": [{"name": "main", "resources": spec.resources}]})
     site = Site(placed, preflight(pod, [NODE], UNREAD, (), namespace="n"))
-    gates = judge_gates(spec, Findings(sites=(site,), permissions={"create jobs": True}, quotas=(QUOTA,)))
+    gates = judge_gates(spec, Findings("search", sites=(site,), permissions={"create jobs": True}, quotas=(QUOTA,)))
     plan_admission(spec, gates)
 
 

@@ -34,7 +34,8 @@ from mooring.planning.submissions.plan import Pinned, SeenJob, SubmissionSnapsho
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 NO_NODE = preflight({"containers": [{"name": "main"}]}, [])
-GOOD = Findings(sites=(Site(Placed(), replace_struct(NO_NODE, fits=3)),), permissions={"create jobs": True})
+SITE = Site(Placed(), replace_struct(NO_NODE, fits=3))
+GOOD = Findings("search", sites=(SITE,), permissions={"create jobs": True})
 
 
 def spec(**changes: Any) -> SubmissionSpec:

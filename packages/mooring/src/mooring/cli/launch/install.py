@@ -70,25 +70,26 @@ def run_install(options: InstallOptions) -> None:
         print(dump([{"image": _image_values(options.image), **chosen, **asked}]), end="")
     else:
         print(dump(bodies), end="")
-    for line in _first_steps(release, chart=options.values):
+    for line in _first_steps(release, _cluster_options(options), chart=options.values):
         print(line, file=sys.stderr)
 
 
-def _first_steps(release: Release, *, chart: bool) -> list[str]:
+def _first_steps(release: Release, cluster: str, *, chart: bool) -> list[str]:
     """What the pods need to start: the Secret with database and token, and without the chart a certificate."""
-    first = (
-        f"first: kubectl -n {release.namespace} create secret generic mooring"
-        " --from-literal=database=postgresql://... --from-literal=token=$(openssl rand -hex 24)"
-    )
+    steps = [
+        f"first, unless it exists: kubectl create namespace {release.namespace}{cluster}",
+        f"then: kubectl -n {release.namespace}{cluster} create secret generic mooring"
+        " --from-literal=database=postgresql://... --from-literal=token=$(openssl rand -hex 24)",
+    ]
     if chart:
-        return [first]
+        return steps
     host = f"{release.name}.{release.namespace}.svc"
     return [
-        first,
+        *steps,
         "and a certificate for HTTPS: openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
         f" -days 730 -subj /CN={host} -addext subjectAltName=DNS:{host} -keyout tls.key -out tls.crt",
-        f"with: kubectl -n {release.namespace} create secret generic {tls_secret(release)} --type=kubernetes.io/tls"
-        " --from-file=tls.crt --from-file=tls.key --from-file=ca.crt=tls.crt",
+        f"with: kubectl -n {release.namespace}{cluster} create secret generic {tls_secret(release)}"
+        " --type=kubernetes.io/tls --from-file=tls.crt --from-file=tls.key --from-file=ca.crt=tls.crt",
     ]
 
 

@@ -38,7 +38,7 @@ class GateReader:
         """Everything, unless the spec itself is wrong: then nothing else is asked."""
         problems = find_problems(view)
         if problems:
-            return Findings(problems=problems)
+            return Findings(view.metadata.namespace, problems=problems)
         namespace, spec = view.metadata.namespace, view.spec
         placements = [spec.placement_of(Step()), *(spec.placement_of(step.step) for step in steps_of(spec))]
         distinct = {repr(placement): placement for placement in placements}

@@ -94,7 +94,7 @@ class SubmissionSnapshots:
     async def _look_at_gates(self, view: Submission) -> _Gates:
         """The gates that can close while it runs: what is required may vanish, the spec may be changed."""
         gates = {gate.id: gate for gate in view.status.gates}
-        found = Findings(problems=self._problems(view))
+        found = Findings(view.metadata.namespace, problems=self._problems(view))
         if not found.problems:
             found = replace(found, config_maps=await self._config_maps(view))
         judged = {gate.id: gate for gate in judge_gates(view.spec, found) if gate.id in ("spec", "config-maps")}

@@ -11,7 +11,7 @@ from mooring.model.time_format import describe_moment
 from mooring.model.why import Condition, Why
 from mooring.model.worker import ClassifiedWorker, WorkerState
 from mooring.planning.actions import earliest
-from mooring.planning.pool_checks import fix_refused_create, fix_unschedulable
+from mooring.planning.pool_checks import fix_refused_create, fix_silent, fix_unschedulable
 from mooring.planning.pools.returned import is_returned
 from mooring.planning.sick_pools import FAILING
 from mooring.planning.workers import SILENT, STAMPED, retire_command
@@ -73,6 +73,7 @@ def explain_pool(view: PoolView) -> Why:
         fix=_fix_trouble(view)
         or _fix_refusal(view)
         or _fix_leaks(view)
+        or _fix_silence(view)
         or _fill(_FIXES.get(code, "mooring workers --pool {key} -o wide"), pool),
     )
 
@@ -94,7 +95,7 @@ def explain_shortage(view: PoolView) -> Why:
             *_unmet(pool, "Valid", "Ready"),
         ),
         next_check=_next_end(view),
-        fix=_fix_trouble(view) or _fix_refusal(view) or _fix_leaks(view) or _fix_size(view),
+        fix=_fix_trouble(view) or _fix_refusal(view) or _fix_leaks(view) or _fix_silence(view) or _fix_size(view),
     )
 
 
@@ -133,6 +134,13 @@ def _fix_leaks(view: PoolView) -> str:
     reclaim = view.pool.spec.effective_reclaim
     wait = f"  # or wait: deleted after {reclaim.silent_seconds:.0f} s without a sign of life"
     return retire_command(min(held, key=_since).worker) + (wait if reclaim.policy == "Delete" else "")
+
+
+def _fix_silence(view: PoolView) -> str:
+    """The words of workers that all do not poll; empty if one of them could serve or will."""
+    present = [item for item in view.workers if item.state not in (WorkerState.DRAINING, WorkerState.LOST)]
+    silent = bool(present) and all(item.why.code == SILENT for item in present)
+    return fix_silent(view.pool) if silent else ""
 
 
 def _fix_size(view: PoolView) -> str:

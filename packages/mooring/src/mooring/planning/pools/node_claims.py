@@ -23,7 +23,7 @@ class UnboundedNode:
 
     @property
     def free(self) -> bool:
-        """Whether it can be replaced now without delay."""
+        """Whether a drain would end at once, if no session begins before it."""
         return not self.protected
 
     def __str__(self) -> str:
@@ -75,16 +75,19 @@ def describe_nodes(found: tuple[UnboundedNode, ...]) -> str:
 
 
 def plan_replacement(found: tuple[UnboundedNode, ...]) -> str:
-    """The next command: replace free nodes one after another, or close the next node so that it becomes free.
+    """The next command: replace closed nodes that are free one after another, or close the next nodes.
 
-    A node with a protected worker is never deleted: with too short a bound, its sessions would be killed.
+    A node that is open is never deleted, nor one with a protected worker: with too short a bound, a session that began
+    after this was printed would be killed. A closed node gets no new session, so it stays free.
     """
     waiting = [one for one in found if not one.node.claim_terminating]
-    free = [one.node.drain_bound.node_claim for one in waiting if one.free and one.node.drain_bound is not None]
+    closed = [one for one in waiting if one.node.draining_because]
+    free = [one.node.drain_bound.node_claim for one in closed if one.free and one.node.drain_bound is not None]
     if free:
         # kubectl waits until each one is gone before it begins with the next.
         return " && ".join(f"kubectl delete nodeclaim {name}" for name in free[:_AT_ONCE])
-    closable = [one.node.name for one in waiting if not one.node.draining_because]
-    if closable:
-        return f"kubectl cordon {closable[0]}"
+    opened = [one for one in waiting if not one.node.draining_because]
+    if opened:
+        chosen = [one.node.name for one in opened if one.free][:_AT_ONCE] or [opened[0].node.name]
+        return f"kubectl cordon {' '.join(chosen)}"
     return f"mooring drain-check {found[0].node.name}"

@@ -209,7 +209,7 @@ def _plan_roll(snapshot: PoolSnapshot, fleet: WorkerGroups, target: int, full: b
 
 def _plan_surplus(snapshot: PoolSnapshot, fleet: WorkerGroups, target: int) -> list[RetireWorker]:
     spare = len(fleet.current) + len(fleet.outdated) - target - min(len(fleet.outdated), _roll_batch(snapshot))
-    if spare <= 0:
+    if spare <= 0 or snapshot.silence.doubt:  # without a poll, nobody knows which idle workers would serve
         return []
     idle_seconds = _idle_seconds(snapshot)
     due = later(snapshot.now, -idle_seconds)

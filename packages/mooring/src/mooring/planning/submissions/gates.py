@@ -37,7 +37,7 @@ class Site:
 class Findings:
     """What was read before anything is created. None means that it could not be read."""
 
-    namespace: str = "default"  # of the submission, for the commands that are printed
+    namespace: str  # of the submission, for the commands that are printed
     problems: tuple[str, ...] = ()
     config_maps: Mapping[str, bool | None] = field(default_factory=dict)
     warmups: Mapping[str, str | None] = field(default_factory=dict)  # phases; empty if there is no such Warmup

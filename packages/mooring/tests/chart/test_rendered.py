@@ -173,6 +173,11 @@ def test_one_replica_has_no_budget():
     assert ("PodDisruptionBudget", "mooring") not in render({"replicas": 1})
 
 
+def test_replicas_that_are_not_ready_block_no_drain():
+    """Without their database no replica is ready, and a budget that counts them would refuse every eviction."""
+    assert render()["PodDisruptionBudget", "mooring"]["spec"]["unhealthyPodEvictionPolicy"] == "AlwaysAllow"
+
+
 def test_a_drain_waits_until_the_service_has_forgotten_a_pod_and_then_for_its_requests():
     pod = pod_of(render())
     wait = pod["containers"][0]["lifecycle"]["preStop"]["sleep"]["seconds"]

@@ -14,6 +14,7 @@ from typing import Any
 
 _MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 _CONFIG = "application/vnd.oci.image.config.v1+json"
+_BASE_PATH = "/usr/local/bin:/usr/bin:/bin"
 _LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
 
 
@@ -24,7 +25,7 @@ def read_dockerfile(path: Path) -> dict[str, Any]:
     for word, rest in re.findall(r"^([A-Z]+) (.*)$", stage, re.MULTILINE):
         match word:
             case "ENV":
-                config["Env"].append(rest)
+                config["Env"].append(rest.replace("$PATH", _BASE_PATH))
             case "LABEL":
                 [(key, value)] = [one.split("=", 1) for one in shlex.split(rest)]
                 config["Labels"][key] = value
@@ -36,7 +37,6 @@ def read_dockerfile(path: Path) -> dict[str, Any]:
                 config["WorkingDir"] = rest
             case "ENTRYPOINT" | "CMD":
                 config[word.title() if word == "ENTRYPOINT" else "Cmd"] = json.loads(rest)
-    config["Env"].insert(0, "PATH=/usr/local/bin:/usr/bin:/bin")
     return config
 
 

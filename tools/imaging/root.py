@@ -7,7 +7,7 @@ from pathlib import Path
 
 SUITE = "bookworm"
 # Wheels with C++ inside expect libstdc++ of the system, as every base image of Python has it.
-PACKAGES = ("python3", "ca-certificates", "libstdc++6", "media-types", "tzdata")
+PACKAGES = ("python3", "python-is-python3", "ca-certificates", "libstdc++6", "media-types", "tzdata")
 USER = "mooring:x:65532:65532:Mooring:/tmp:/usr/sbin/nologin\n"
 _UNUSED = (
     *("usr/share/doc", "usr/share/man", "usr/share/info", "usr/share/locale", "usr/share/lintian", "usr/share/bug"),
@@ -73,6 +73,10 @@ def make_layer(folder: Path, base: Path, wheels: Path, name: str) -> None:
     )
     for stray in (target / "bin", target / ".lock"):  # scripts name the Python that installed them
         _clear(stray)
+    (target / "bin").mkdir()
+    command = target / "bin" / "mooring"
+    shutil.copyfile(wheels / "mooring", command)
+    command.chmod(0o755)
     for found in target.glob("*.dist-info"):
         for stray in ("direct_url.json", "uv_cache.json"):
             (found / stray).unlink(missing_ok=True)

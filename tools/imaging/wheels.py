@@ -13,6 +13,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN = ("hawser", "mooring")
+COMMAND = "#!/usr/bin/env python3\nfrom mooring.cli.main import main\n\nmain()\n"  # what the image has as `mooring`
 SETS = {"server": "kube-mooring[server]", "worker": "kube-mooring"}
 _BLOCK = re.compile(r"^([A-Za-z0-9._-]+)==[^\n\\]*(?:\\\n[^\n\\]*)*", re.MULTILINE)  # a line and its continuations
 
@@ -36,10 +37,11 @@ def closure(requirement: str) -> set[str]:
 
 
 def write_wheels(folder: Path, epoch: int) -> None:
-    """All wheels of all sets, and for each set a list of its wheels with hashes."""
+    """All wheels of all sets, for each set a list of its wheels with hashes, and the command `mooring`."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.iterdir():
         old.unlink()
+    (folder / "mooring").write_text(COMMAND)
     own = _build_own(folder, epoch)
     locked = {
         canonicalize_name(block[1]): block[0] for block in _BLOCK.finditer((ROOT / "requirements.lock").read_text())

@@ -11,6 +11,7 @@ import pytest
 from drydock.kubernetes_fixture import RealKubernetes, share
 from drydock.nodes.images import busybox_image, write_archive
 from drydock.nodes.machine import find_program
+from drydock.nodes.oom import memory_group
 from packages.drydock.tests.nodes.pods import Hands, condition, pod
 
 pytestmark = [pytest.mark.nodes, pytest.mark.slow, pytest.mark.realtime]
@@ -41,6 +42,10 @@ class Trial(Hands):
         self.inject(undo)
         self.until_state("Ready", "True")
         self.assert_the_container_went_on()
+
+    def cgroup_of_the_container(self) -> Path:
+        container = self.before["status"]["containerStatuses"][0]["containerID"].partition("://")[2]
+        return memory_group(self.cluster.host.value.nodes[self.name].cgroup, container)
 
     def assert_the_container_went_on(self) -> None:
         after = self.until_ready("p")
@@ -93,7 +98,9 @@ def a_full_disk_evicts_and_taints(at: Trial) -> None:
 
 def a_rebooted_node_has_a_new_boot_id_and_restarts_its_pods(at: Trial) -> None:
     old = at.node(at.name)
+    group = at.cgroup_of_the_container()
     at.inject("reboot")
+    assert not group.exists(), "no cgroup outlives a power cut"
 
     def rebooted(node: dict[str, Any]) -> bool:
         changed: bool = node["status"]["nodeInfo"]["bootID"] != old["status"]["nodeInfo"]["bootID"]

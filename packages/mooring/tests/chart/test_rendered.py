@@ -41,6 +41,7 @@ EVERYTHING: Body = {
     "annotations": {"contact": "platform@example.com"},
     "podLabels": {"mesh": "on"},
     "podAnnotations": {"scrape": "yes"},
+    "uninstall": {"podLabels": {"job": "hook"}, "podAnnotations": {"sidecar.istio.io/inject": "false"}},
     "serviceAccount": {"annotations": {"role": "arn"}},
     "extraEnv": [{"name": "MOORING_KEEP_AUDIT_DAYS", "value": "30"}],
     "extraEnvFrom": [{"configMapRef": {"name": "proxy"}}],
@@ -163,6 +164,13 @@ def test_with_everything_on_all_objects_are_there_with_labels_and_annotations():
         assert rule["annotations"]["runbook_url"].endswith(f"/runbook/alerts.html#{rule['alert'].lower()}")
 
 
+def test_the_pod_of_the_hook_has_labels_and_annotations_of_its_own():
+    """A namespace may refuse pods without its labels, and a Job with a sidecar of a mesh never ends."""
+    found = render(EVERYTHING)["Job", "mooring-uninstall"]["spec"]["template"]["metadata"]
+    assert found["labels"] == {"app.kubernetes.io/name": "mooring-uninstall", "team": "platform", "job": "hook"}
+    assert found["annotations"] == {"contact": "platform@example.com", "sidecar.istio.io/inject": "false"}
+
+
 def test_a_digest_takes_precedence_over_the_tag():
     digest = "sha256:" + "a" * 64
     objects = render({"image": {"repository": "r.example/mooring", "tag": "7", "digest": digest}})
@@ -171,6 +179,11 @@ def test_a_digest_takes_precedence_over_the_tag():
 
 def test_one_replica_has_no_budget():
     assert ("PodDisruptionBudget", "mooring") not in render({"replicas": 1})
+
+
+def test_replicas_that_are_not_ready_block_no_drain():
+    """Without their database no replica is ready, and a budget that counts them would refuse every eviction."""
+    assert render()["PodDisruptionBudget", "mooring"]["spec"]["unhealthyPodEvictionPolicy"] == "AlwaysAllow"
 
 
 def test_a_drain_waits_until_the_service_has_forgotten_a_pod_and_then_for_its_requests():

@@ -29,6 +29,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.realtime]
 
 ROOT = Path(__file__).resolve().parents[4]
 DOCKERFILE = (ROOT / "deploy" / "image" / "Dockerfile").read_text()
+BASE_PATH = "/usr/local/bin:/usr/bin:/bin"
 START_SECONDS = 2.0
 MOST_STARTS = 8  # the fastest counts: other tests use the same processors and their caches
 COMPILERS = ("gcc", "cc", "make", "ld", "g++", "pip", "pip3")
@@ -106,10 +107,17 @@ def test_containerd_finds_it_by_its_full_name(name: str) -> None:
 
 def test_user_environment_and_entrypoint_are_those_of_the_dockerfile(image: Image):
     assert re.search(rf"^USER {USER}:{USER}$", DOCKERFILE, re.MULTILINE) and image.config["User"] == f"{USER}:{USER}"
-    assert set(re.findall(r"^ENV (.*)$", DOCKERFILE, re.MULTILINE)) <= set(image.config["Env"])
+    named = {one.replace("$PATH", BASE_PATH) for one in re.findall(r"^ENV (.*)$", DOCKERFILE, re.MULTILINE)}
+    assert named <= set(image.config["Env"])
     entrypoint = re.search(r"^ENTRYPOINT (.*)$", DOCKERFILE, re.MULTILINE)
     assert entrypoint is not None and image.config["Entrypoint"] == json.loads(entrypoint[1])
     assert image.config["Labels"]["org.opencontainers.image.version"] == __version__
+
+
+def test_commands_that_documents_name_are_found(image: Image):
+    """`kubectl exec deploy/mooring -- mooring doctor`, and the agent as the documents start it."""
+    assert image.run("mooring", "--version").stdout == f"mooring {__version__}\n"
+    assert image.run("python", "-c", "import mooring.client.worker").returncode == 0
 
 
 def test_it_holds_no_compiler_and_no_package_manager_of_python(image: Image):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from drydock.nodes import settings
-from drydock.nodes.cgroups import make_group
+from drydock.nodes.cgroups import make_group, remove_group
 from drydock.nodes.links import BOOT_PROGRAM, Switch
 from drydock.nodes.machine import NodesUnavailable
 from drydock.nodes.network import NodeAddress
@@ -72,6 +72,7 @@ class RealNode:
         """Boot with a new boot id, connect the network and start containerd; images are there afterwards."""
         self.root.mkdir(parents=True, exist_ok=True)
         self.boot_id = self._kit.entropy.uuid()
+        remove_group(self._identity.cgroup)  # the kubelet would wait seconds for each container of an earlier boot
         make_group(self._identity.cgroup)
         settings.write_base_files(self.root, self._identity, self._machine_id())
         supervisor = Supervisor(str(self._folder), BOOT_PROGRAM, json.dumps(self._boot_spec()))

@@ -51,7 +51,7 @@ def manifests(release: Release, image: str, placement: Body | None = None) -> li
             "apiVersion": "policy/v1",
             "kind": "PodDisruptionBudget",
             "metadata": meta,
-            "spec": {"maxUnavailable": 1, "selector": selector},
+            "spec": {"maxUnavailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow", "selector": selector},
         },
         {
             "apiVersion": "v1",

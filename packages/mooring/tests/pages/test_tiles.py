@@ -51,9 +51,17 @@ def test_a_box_says_what_is_special_about_its_node(changes: dict[str, object], k
 
 def test_every_state_has_a_shape_of_its_own_but_claimed_looks_busy():
     assert set(WorkerState) <= SHAPES.keys()
-    drawn = {state: SHAPES[state](0, 0) for state in WorkerState}
+    drawn = {state: SHAPES[state](0, 0) for state in (*WorkerState, "failing")}
     assert drawn.pop("claimed") == drawn["busy"]
     assert len(set(drawn.values())) == len(drawn)
+
+
+def test_a_worker_that_fails_does_not_look_like_one_that_starts():
+    starting, failing = worker("a", state="starting"), worker("b", state="starting", failing=True)
+    busy = worker("c", state="busy", failing=True)
+    html = render_tile(plan_tiles([node("work-01")], [starting, failing, busy])[0])
+    assert re.findall(r'class="cell s-(\w+)"', html) == ["busy", "starting", "failing"]
+    assert "1 busy, 1 failing, 1 starting" in html
 
 
 def test_those_who_cannot_see_the_map_hear_it():

@@ -56,6 +56,11 @@ def colour_key(worker: WorkerReading, colour: str) -> str:
     return f"{worker.namespace}/{worker.pool}" if colour == "pool" else worker.owner
 
 
+def shape_of(worker: WorkerReading) -> str:
+    """The shape that shows its state. One that fails does not look like one that starts."""
+    return "failing" if worker.failing and worker.state in ("starting", "idle") else worker.state
+
+
 def plan_tiles(nodes: Sequence[NodeReading], workers: Sequence[WorkerReading]) -> list[Tile]:
     """Workers without a live node first, then work nodes, then system nodes."""
     by_node: dict[str, list[WorkerReading]] = defaultdict(list)
@@ -99,7 +104,7 @@ def render_tile(tile: Tile, palette: Palette = _BY_STATE, colour: str = "") -> s
     cells: dict[tuple[str, str], list[int]] = defaultdict(list)
     for index, worker in enumerate(tile.workers):
         shade = f" {palette.get(colour_key(worker, colour), 'f-none')}" if palette else ""
-        cells[worker.state, shade].append(index)
+        cells[shape_of(worker), shade].append(index)
         if worker.protected:
             cells["protected", ""].append(index)
     paths = "".join(
@@ -144,7 +149,7 @@ def _meter(part: float, label: str) -> str:
 
 
 def describe_counts(workers: Sequence[WorkerReading]) -> str:
-    """`1 busy, 3 idle, 1 protected`, or `no workers`."""
-    counts = Counter(worker.state for worker in workers)
+    """`1 busy, 2 failing, 3 idle, 1 protected`, or `no workers`."""
+    counts = Counter(shape_of(worker) for worker in workers)
     counts += Counter("protected" for worker in workers if worker.protected)
     return ", ".join(f"{count} {state}" for state, count in sorted(counts.items())) or "no workers"

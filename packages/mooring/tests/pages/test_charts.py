@@ -82,6 +82,11 @@ def test_waits_have_a_point_only_where_claims_were():
     assert "No claim" in draw_waits(history(point(1))).empty
 
 
+def test_the_middle_of_the_axis_of_waits_is_not_rounded():
+    chart = draw_waits(history(point(1, wait=Percentiles(0.003, 0.004, 0.005))))
+    assert (chart.high, chart.middle) == ("5 ms", "2.5 ms")
+
+
 def test_a_chart_without_samples_says_so():
     assert "Nothing was recorded" in draw_workers(history()).empty
 

@@ -123,9 +123,10 @@ def draw_queue(history: PoolHistory) -> Chart:
 
 
 def describe_seconds(seconds: float) -> str:
-    """`35 ms`, `1.4 s`, `2.5 min`."""
+    """`2.5 ms`, `35 ms`, `1.4 s`, `2.5 min`."""
     if seconds < 1:
-        return f"{seconds * 1000:.0f} ms"
+        milliseconds = seconds * 1000
+        return f"{round(milliseconds, 1 if milliseconds < 10 else None):g} ms"
     if seconds < 90:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
     return f"{seconds / 60:.1f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

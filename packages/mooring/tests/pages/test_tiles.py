@@ -24,6 +24,9 @@ def test_work_comes_before_the_system_and_the_homeless_before_all():
 def test_a_worker_whose_node_is_gone_is_not_lost_from_the_map():
     tiles = plan_tiles([node("work-01")], [worker("a", node="gone")])
     assert [found.name for found in tiles[0].workers] == ["a"]
+    assert (tiles[0].title, tiles[0].note) == ("No node", "1 whose node is gone")
+    both = plan_tiles([node("work-01")], [worker("a", node="gone"), worker("b", node="")])
+    assert both[0].note == "1 waiting, 1 whose node is gone"
 
 
 def test_without_homeless_workers_there_is_no_box_for_them():

@@ -70,8 +70,16 @@ def plan_tiles(nodes: Sequence[NodeReading], workers: Sequence[WorkerReading]) -
     tiles = [_node_tile(node, by_node[node.name]) for node in sorted(nodes, key=lambda node: (node.system, node.name))]
     waiting = by_node[UNPLACED]
     if waiting:
-        tiles.insert(0, Tile(UNPLACED, "No node yet", f"{len(waiting)} waiting", "unplaced", tuple(waiting)))
+        tiles.insert(0, _unplaced_tile(waiting))
     return tiles
+
+
+def _unplaced_tile(workers: list[WorkerReading]) -> Tile:
+    """Workers that wait for a node, and those whose node is gone."""
+    left = sum(bool(worker.node) for worker in workers)
+    waiting = len(workers) - left
+    note = ", ".join([*([f"{waiting} waiting"] if waiting else []), *([f"{left} whose node is gone"] if left else [])])
+    return Tile(UNPLACED, "No node" if left else "No node yet", note, "unplaced", tuple(workers))
 
 
 def _node_tile(node: NodeReading, workers: list[WorkerReading]) -> Tile:

@@ -104,6 +104,15 @@ def test_a_large_and_sick_fleet_fits_on_ten_lines_of_a_narrow_terminal(answers, 
     assert "and 16 more" in "\n".join(lines) and "░" in lines[1]
 
 
+def test_a_long_name_leaves_room_for_bars_and_counts(answers, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    answers["/v1/pools"]["items"] = [pool("regression-suite-" * 3 + "arm64", busy=1), pool("linux")]
+    run_status(HERE, Format.TABLE)
+    long, short = capsys.readouterr().out.splitlines()[1:3]
+    assert long.startswith("pools    runners/regressio…") and "arm64  ██▒▒▒▒▒▒░░  2 idle, 1 busy; max 4" in long
+    assert short.index("▒") == long.index("█") and max(len(long), len(short)) <= 80
+
+
 def test_a_fix_is_never_cut_because_people_copy_it(answers, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "79")
     answers["/v1/doctor"]["checks"][1]["fix"] = fix = "kubectl -n tight describe resourcequota small " * 3

@@ -87,6 +87,14 @@ def test_optional_columns_give_way_to_the_text(monkeypatch, capsys):
     assert len(line) == 50
 
 
+def test_a_long_name_leaves_room_for_the_reason(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "70")
+    columns = (Column("NAME", lambda row: row["name"]), *COLUMNS)
+    print_table([row(name="runners-of-the-regression-suite-with-a-long-name")], columns, NOW, wide=False)
+    line = capsys.readouterr().out.splitlines()[1]
+    assert len(line) == 70 and line.startswith("runners-of-the-regre") and line.endswith("waits for a node wi…")
+
+
 def test_wide_is_whole_on_a_narrow_terminal(narrow, capsys):
     assert LONG in printed(capsys, row(), wide=True)[1]
 

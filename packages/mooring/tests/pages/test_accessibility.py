@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
-from packages.mooring.tests.acceptance.browser import open_page
+from packages.mooring.tests.acceptance.browser import log_in, open_page
 from packages.mooring.tests.acceptance.world import Up
 
 pytestmark = pytest.mark.browser
@@ -59,6 +59,45 @@ def violations(page: Page) -> list[str]:
 @pytest.mark.parametrize("path", PAGES)
 def test_axe_finds_nothing_to_complain_about(browser: Browser, up: Up, path: str, scheme: str):
     with open_page(browser, up.url + path, color_scheme=scheme) as page:
+        assert violations(page) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("path", "act"),
+    [
+        ("/pools/runners/linux", "Scale"),
+        ("/pools/runners/linux", "Claim a worker"),
+        ("/workers/runners/linux-0", "Retire"),
+        ("/warmups/search/harbour-log", "Re-warm"),
+        ("/services/harbour/tides", "Delete"),
+        ("/invariants", "Pause"),
+    ],
+)
+def test_axe_finds_nothing_to_complain_about_in_an_open_dialog(
+    browser: Browser, up: Up, path: str, act: str, scheme: str
+):
+    with open_page(browser, up.url, color_scheme=scheme) as page:
+        log_in(page, up.url, up.token)
+        page.goto(up.url + path)
+        page.get_by_role("link", name=act, exact=True).first.click()
+        expect(page.locator("#dialog")).to_be_visible()
+        assert page.evaluate("document.querySelector('#dialog input:not([type=hidden])') === document.activeElement")
+        assert violations(page) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_to_complain_about_in_the_palette_the_keys_and_a_toast(browser: Browser, up: Up, scheme: str):
+    with open_page(browser, up.url, color_scheme=scheme) as page:
+        for key, dialog in (("Control+k", "#palette"), ("?", "#help")):
+            page.keyboard.press(key)
+            expect(page.locator(dialog)).to_be_visible()
+            assert violations(page) == []
+            page.keyboard.press("Escape")
+        log_in(page, up.url, up.token)
+        page.goto(f"{up.url}/actions/invariants/leftover-jobs/resume")
+        page.get_by_role("button", name="Resume").click()
+        expect(page.locator("#toast")).to_contain_text("resume Invariant leftover-jobs: done")
         assert violations(page) == []
 
 

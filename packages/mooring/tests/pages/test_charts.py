@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from mooring.dashboard.chart_scale import HEIGHT, WIDTH, Scale, round_up, split_at_gaps
+from mooring.dashboard.chart_scale import HEIGHT, WIDTH, Scale, round_up, round_up_count, split_at_gaps
 from mooring.dashboard.charts import (
     TABLE_ROWS,
     draw_capacity,
@@ -41,10 +41,16 @@ def test_axes_end_at_round_numbers(value: float, top: float):
     assert round_up(value) == pytest.approx(top)
 
 
+@pytest.mark.parametrize(("value", "top"), [(0, 2), (1, 2), (3, 4), (5, 6), (8, 8), (10, 10), (11, 20), (201, 400)])
+def test_axes_of_counts_have_whole_numbers_in_the_middle(value: float, top: float):
+    assert round_up_count(value) == pytest.approx(top)
+    assert (top / 2).is_integer()
+
+
 def test_a_stack_begins_where_the_one_below_it_ends():
     chart = draw_workers(history(point(1)))
-    assert chart.high == "10" and chart.middle == "5"
-    scale = Scale(NOON, NOON + timedelta(seconds=10 * STEP), 10)
+    assert chart.high == "8" and chart.middle == "4"
+    scale = Scale(NOON, NOON + timedelta(seconds=10 * STEP), 8)
     busy, idle = path(chart.drawing, "area a-busy"), path(chart.drawing, "area a-idle")
     assert busy == f"M0.0 {HEIGHT}H0.0V{scale.y(1)}H{WIDTH / 10}V{HEIGHT}H0.0z"
     assert f"V{scale.y(4)}" in idle and f"V{scale.y(1)}" in idle
@@ -74,6 +80,11 @@ def test_waits_have_a_point_only_where_claims_were():
     assert path(chart.drawing, "dots l-p99").count("M") == 1
     assert chart.high == "1.7 min" and chart.rows[1][1][1:] == ("20 ms", "1.5 s", "1.7 min")
     assert "No claim" in draw_waits(history(point(1))).empty
+
+
+def test_the_middle_of_the_axis_of_waits_is_not_rounded():
+    chart = draw_waits(history(point(1, wait=Percentiles(0.003, 0.004, 0.005))))
+    assert (chart.high, chart.middle) == ("5 ms", "2.5 ms")
 
 
 def test_a_chart_without_samples_says_so():

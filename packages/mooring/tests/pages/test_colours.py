@@ -8,7 +8,7 @@ import pytest
 STATIC = files("mooring.dashboard") / "static"
 CSS = (STATIC / "mooring.css").read_text()
 PARTS = (STATIC / "parts.css").read_text()
-STATES = ("idle", "busy", "starting", "draining", "lost", "ok", "warn", "bad")
+STATES = ("idle", "busy", "starting", "draining", "degraded", "lost", "ok", "warn", "bad")
 TEXTS = ("text", "quiet", "accent", "ok", "warn", "bad")
 GROUNDS = ("ground", "raised", "sunken")
 SOFT = ("ok", "warn", "bad", "accent")

@@ -24,6 +24,9 @@ def test_work_comes_before_the_system_and_the_homeless_before_all():
 def test_a_worker_whose_node_is_gone_is_not_lost_from_the_map():
     tiles = plan_tiles([node("work-01")], [worker("a", node="gone")])
     assert [found.name for found in tiles[0].workers] == ["a"]
+    assert (tiles[0].title, tiles[0].note) == ("No node", "1 whose node is gone")
+    both = plan_tiles([node("work-01")], [worker("a", node="gone"), worker("b", node="")])
+    assert both[0].note == "1 waiting, 1 whose node is gone"
 
 
 def test_without_homeless_workers_there_is_no_box_for_them():
@@ -51,9 +54,17 @@ def test_a_box_says_what_is_special_about_its_node(changes: dict[str, object], k
 
 def test_every_state_has_a_shape_of_its_own_but_claimed_looks_busy():
     assert set(WorkerState) <= SHAPES.keys()
-    drawn = {state: SHAPES[state](0, 0) for state in WorkerState}
+    drawn = {state: SHAPES[state](0, 0) for state in (*WorkerState, "failing")}
     assert drawn.pop("claimed") == drawn["busy"]
     assert len(set(drawn.values())) == len(drawn)
+
+
+def test_a_worker_that_fails_does_not_look_like_one_that_starts():
+    starting, failing = worker("a", state="starting"), worker("b", state="starting", failing=True)
+    busy = worker("c", state="busy", failing=True)
+    html = render_tile(plan_tiles([node("work-01")], [starting, failing, busy])[0])
+    assert re.findall(r'class="cell s-(\w+)"', html) == ["busy", "starting", "failing"]
+    assert "1 busy, 1 failing, 1 starting" in html
 
 
 def test_those_who_cannot_see_the_map_hear_it():

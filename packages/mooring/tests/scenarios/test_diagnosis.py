@@ -261,6 +261,8 @@ async def test_a_pool_whose_workers_crash_is_one_failing_line_with_its_last_word
         assert "kubectl" in check.fix and "raise" not in check.fix
         (pool,) = [pool for pool in replica.mooring.queries.fleet.pools() if pool.name == "linux"]
         assert pool.why.fix.startswith(f"mooring explain pod/{NAMESPACE}/linux-")
+        workers = await replica.mooring.queries.fleet.workers(pool="linux")
+        assert [(worker.failing, " pod=" in worker.reason) for worker in workers] == [(True, False)] * 3
 
 
 @pytest.mark.slow

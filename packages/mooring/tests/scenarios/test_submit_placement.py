@@ -42,6 +42,14 @@ async def test_every_batch_runs_on_the_node_that_holds_its_shard(world):
     assert job.metadata.annotations[NODE_UID] == homes[0][1]
 
 
+async def test_a_placement_that_no_step_uses_refuses_nothing(world):
+    replica = world.start()
+    nowhere = {"nodeSelector": {"disk": "of-no-node"}}
+    here = [{"name": "q0", "placement": {"nodeSelector": {}}}]
+    await submit(replica, spec(setup=None, placement=nowhere, batches=here, finalizer=None))
+    await until_phase(world, "Succeeded")
+
+
 async def test_a_batch_whose_node_is_lost_before_it_runs_is_made_again_where_the_shard_is_warm_now():
     def script(run: Any) -> Script | None:
         return (

@@ -22,7 +22,8 @@ class Column:
     """A column of a table: how to read it from a row, and whether only `wide` shows it.
 
     Where the terminal is too narrow, first only `beginning` characters of a value are shown, which identify it too;
-    then a `text` is cut with an ellipsis; then `optional` columns are left out, the last one first.
+    then a `text` is cut with an ellipsis; then `optional` columns are left out, the last one first; then the widest
+    columns are cut, whatever they are.
     """
 
     title: str
@@ -128,7 +129,7 @@ def _narrow(shown: list[_Shown], width: int) -> None:
     texts = sorted((column for column in shown if column.column.text), key=lambda column: column.width)
     left = width - sum(column.width for column in shown if not column.column.text) - len(GAP) * (len(shown) - 1)
     for index, column in enumerate(texts):
-        column.cut(left // (len(texts) - index))
+        column.cut(max(left // (len(texts) - index), _LEAST_TEXT))
         left -= column.width
     while sum(column.width + len(GAP) for column in shown) - len(GAP) > width:
         widest = max(shown, key=lambda column: column.width)

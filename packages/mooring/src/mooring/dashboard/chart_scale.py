@@ -9,18 +9,26 @@ HEIGHT = 200.0
 TICKS = 5
 
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+_EVEN_STEPS = (2.0, 4.0, 6.0, 8.0, 10.0)
 
 
 def round_up(value: float) -> float:
     """The next number that is easy to read: 1, 2, 2.5, 5 or 10 times a power of ten."""
-    if value <= 0:
-        return 1.0
+    return _round_up(value, _STEPS) if value > 0 else 1.0
+
+
+def round_up_count(value: float) -> float:
+    """The same for things that are counted: an even number, so that the middle of the axis is a whole one."""
+    return _round_up(max(value, 1.0), _EVEN_STEPS)
+
+
+def _round_up(value: float, steps: Sequence[float]) -> float:
     power = 1.0
     while power * 10 < value:
         power *= 10
     while power > value:
         power /= 10
-    return next(step * power for step in _STEPS if step * power >= value * (1 - 1e-9))
+    return next(step * power for step in steps if step * power >= value * (1 - 1e-9))
 
 
 @dataclass(frozen=True, slots=True)

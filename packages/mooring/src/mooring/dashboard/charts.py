@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import msgspec
 from markupsafe import Markup
 
-from mooring.dashboard.chart_scale import HEIGHT, WIDTH, Scale, round_up, split_at_gaps
+from mooring.dashboard.chart_scale import HEIGHT, WIDTH, Scale, round_up, round_up_count, split_at_gaps
 from mooring.model.pool_history import Sample
 from mooring.queries.pool_history import HistoryPoint, PoolHistory
 
@@ -56,7 +56,7 @@ def draw_workers(history: PoolHistory) -> Chart:
     points = history.points
     counts = [_workers(point) for point in points]
     highest = max([point.max for point in points] + [sum(one.values()) for one in counts], default=1)
-    scale = Scale(history.since, history.until, round_up(highest))
+    scale = Scale(history.since, history.until, round_up_count(highest))
     used = [state for state in STATES if any(one[state] for one in counts)]
     paths, below = [], [0.0] * len(points)
     for state in used:
@@ -106,7 +106,7 @@ def draw_queue(history: PoolHistory) -> Chart:
     """The longest queue of each step, and how many claims got a worker."""
     points = history.points
     queued = [float(point.queued) for point in points]
-    scale = Scale(history.since, history.until, round_up(max([*queued, *(p.claims for p in points), 1.0])))
+    scale = Scale(history.since, history.until, round_up_count(max([*queued, *(p.claims for p in points), 1.0])))
     texts = [f"{p.queued} queued, {p.claims} claims began, {p.ended} ended" for p in points]
     paths = [
         f'<path class="area a-queued" d="{_bands(history, scale, [0.0] * len(queued), queued)}"/>',
@@ -123,9 +123,10 @@ def draw_queue(history: PoolHistory) -> Chart:
 
 
 def describe_seconds(seconds: float) -> str:
-    """`35 ms`, `1.4 s`, `2.5 min`."""
+    """`2.5 ms`, `35 ms`, `1.4 s`, `2.5 min`."""
     if seconds < 1:
-        return f"{seconds * 1000:.0f} ms"
+        milliseconds = seconds * 1000
+        return f"{round(milliseconds, 1 if milliseconds < 10 else None):g} ms"
     if seconds < 90:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
     return f"{seconds / 60:.1f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

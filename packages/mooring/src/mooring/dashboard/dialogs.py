@@ -22,7 +22,7 @@ class Field(msgspec.Struct, frozen=True):
     label: str
     value: str = ""
     kind: str = "text"  # text, number, hidden
-    hint: str = ""
+    bounds: tuple[int, int] | None = None  # of a number
 
 
 class Dialog(msgspec.Struct, frozen=True):
@@ -109,7 +109,7 @@ def cancel_dialog(submission: SubmissionDetail) -> Dialog:
     jobs = submission.status.jobs
     impact = [
         f"{jobs.active} active Jobs of {key} are deleted; {jobs.succeeded} of {jobs.total} steps have succeeded",
-        "its finalizer still runs",
+        "it has no finalizer" if submission.spec.finalizer is None else "its finalizer still runs",
     ]
     action = f"/actions/submissions/{key}/cancel"
     return Dialog(f"Cancel {key}", action, "Cancel the submission", impact, f"/submissions/{key}", danger=True)
@@ -132,7 +132,7 @@ def scale_dialog(pool: PoolReading) -> Dialog:
         f"{key} keeps {pool.spec.warm} workers idle now, and has at most {pool.spec.max}",
         f"{pool.status.idle} are idle, {pool.status.busy} busy; busy workers stay as they are",
     ]
-    field = Field("warm", "Idle workers to keep (spec.warm)", str(pool.spec.warm), "number", f"0 to {pool.spec.max}")
+    field = Field("warm", "Idle workers to keep (spec.warm)", str(pool.spec.warm), "number", (0, pool.spec.max))
     return Dialog(f"Scale {key}", f"/actions/pools/{key}/scale", "Scale", impact, f"/pools/{key}", fields=[field])
 
 
@@ -145,7 +145,7 @@ def claim_dialog(pool: PoolReading, owner: str) -> Dialog:
     ]
     fields = [
         Field("owner", "Owner", owner),
-        Field("minutes", "Minutes until it expires", "15", "number", "1 to 1440"),
+        Field("minutes", "Minutes until it expires", "15", "number", (1, 1440)),
     ]
     return Dialog(
         f"Claim a worker of {key}",

@@ -142,7 +142,7 @@ async def check_pool(
     except (InvalidInput, NotFound, Conflict) as error:
         return _refused(form, error)
     words = {
-        "create": f"{order.key} is created with {order.spec.warm} workers kept idle, at most {order.spec.max}",
+        "create": f"{order.key} is created: spec.warm {order.spec.warm}, spec.max {order.spec.max}",
         "update": f"{order.key} is changed"
         + ("; idle workers are replaced, busy ones stay" if change.new_workers else ""),
         "unchanged": f"{order.key} is stored like this already: nothing changes",
@@ -201,7 +201,7 @@ async def check_work(request: AnyRequest, authorization: Authorization, data: Te
         return _refused(form, error)
     steps = len(spec.batches) + bool(spec.setup) + bool(spec.finalizer)
     words = (
-        f"{steps} Jobs of {spec.program} in {namespace}, under the key {spec.key}",
+        f"{steps} Job{'' if steps == 1 else 's'} of {spec.program} in {namespace}, under the key {spec.key}",
         "gates are checked before any Job",
     )
     return _show(msgspec.structs.replace(form, action="create", changes=words))

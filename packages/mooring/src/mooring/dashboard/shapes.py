@@ -40,6 +40,10 @@ def _cross(x: int, y: int) -> str:
     return f"M{x + 3} {y + 3}l8 8M{x + 11} {y + 3}l-8 8"
 
 
+def _octagon(x: int, y: int) -> str:
+    return f"M{x + 4} {y + 1}h6l3 3v6l-3 3h-6l-3 -3v-6z"
+
+
 def _diamond(x: int, y: int) -> str:
     return f"M{x + 7} {y + 1}l6 6l-6 6l-6 -6z"
 
@@ -54,6 +58,7 @@ SHAPES: Mapping[str, Callable[[int, int], str]] = MappingProxyType(
         "claimed": _dotted_square,
         "busy": _dotted_square,
         "starting": _triangle_up,
+        "failing": _octagon,  # a worker without a session whose containers do not start, or do not stay up
         "draining": _triangle_down,
         "lost": _cross,
         "done": _diamond,  # of replays: a pod that has succeeded

@@ -56,6 +56,11 @@ def colour_key(worker: WorkerReading, colour: str) -> str:
     return f"{worker.namespace}/{worker.pool}" if colour == "pool" else worker.owner
 
 
+def shape_of(worker: WorkerReading) -> str:
+    """The shape that shows its state. One that fails does not look like one that starts."""
+    return "failing" if worker.failing and worker.state in ("starting", "idle") else worker.state
+
+
 def plan_tiles(nodes: Sequence[NodeReading], workers: Sequence[WorkerReading]) -> list[Tile]:
     """Workers without a live node first, then work nodes, then system nodes."""
     by_node: dict[str, list[WorkerReading]] = defaultdict(list)
@@ -65,8 +70,16 @@ def plan_tiles(nodes: Sequence[NodeReading], workers: Sequence[WorkerReading]) -
     tiles = [_node_tile(node, by_node[node.name]) for node in sorted(nodes, key=lambda node: (node.system, node.name))]
     waiting = by_node[UNPLACED]
     if waiting:
-        tiles.insert(0, Tile(UNPLACED, "No node yet", f"{len(waiting)} waiting", "unplaced", tuple(waiting)))
+        tiles.insert(0, _unplaced_tile(waiting))
     return tiles
+
+
+def _unplaced_tile(workers: list[WorkerReading]) -> Tile:
+    """Workers that wait for a node, and those whose node is gone."""
+    left = sum(bool(worker.node) for worker in workers)
+    waiting = len(workers) - left
+    note = ", ".join([*([f"{waiting} waiting"] if waiting else []), *([f"{left} whose node is gone"] if left else [])])
+    return Tile(UNPLACED, "No node" if left else "No node yet", note, "unplaced", tuple(workers))
 
 
 def _node_tile(node: NodeReading, workers: list[WorkerReading]) -> Tile:
@@ -99,7 +112,7 @@ def render_tile(tile: Tile, palette: Palette = _BY_STATE, colour: str = "") -> s
     cells: dict[tuple[str, str], list[int]] = defaultdict(list)
     for index, worker in enumerate(tile.workers):
         shade = f" {palette.get(colour_key(worker, colour), 'f-none')}" if palette else ""
-        cells[worker.state, shade].append(index)
+        cells[shape_of(worker), shade].append(index)
         if worker.protected:
             cells["protected", ""].append(index)
     paths = "".join(
@@ -144,7 +157,7 @@ def _meter(part: float, label: str) -> str:
 
 
 def describe_counts(workers: Sequence[WorkerReading]) -> str:
-    """`1 busy, 3 idle, 1 protected`, or `no workers`."""
-    counts = Counter(worker.state for worker in workers)
+    """`1 busy, 2 failing, 3 idle, 1 protected`, or `no workers`."""
+    counts = Counter(shape_of(worker) for worker in workers)
     counts += Counter("protected" for worker in workers if worker.protected)
     return ", ".join(f"{count} {state}" for state, count in sorted(counts.items())) or "no workers"

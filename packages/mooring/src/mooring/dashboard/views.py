@@ -11,6 +11,7 @@ from mooring.dashboard.line_breaks import breakable
 from mooring.dashboard.links import linked
 from mooring.dashboard.navigation import LIVE, MENU
 from mooring.dashboard.shapes import path_of
+from mooring.dashboard.tiles import shape_of
 from mooring.ledger.records import AuditFilter, ClaimFilter
 from mooring.model.audit import AuditOutcome
 from mooring.model.claim import OPEN, Claim, ClaimState
@@ -29,6 +30,7 @@ templates = Environment(
 templates.filters["breakable"] = breakable
 templates.filters["linked"] = linked
 templates.globals["path_of"] = path_of
+templates.globals["shape_of"] = shape_of
 templates.globals["describe_span"] = describe_span
 templates.globals["menu"] = MENU
 templates.globals["check_runbook"] = check_runbook

@@ -1,5 +1,6 @@
 """The state of a worker and its reason. Planners, pages and the terminal all use this classification."""
 
+import re
 from collections.abc import Collection, Mapping
 from datetime import datetime
 
@@ -16,6 +17,7 @@ from mooring.planning.health import prove_lost
 UNHEALTHY = "unhealthy"
 SILENT = "silent"
 STAMPED = "stamped"
+_OWN_NAME = re.compile(r" pod=\S+")  # in messages of kubelets: it makes equal reasons differ
 READY = "ready and waiting for a claim"  # one text for the thousands of workers that are
 
 
@@ -184,7 +186,8 @@ def _coming(worker: Worker, node: Node | None, health: WorkerHealth | None) -> J
         since = node.ready_since or worker.created_at
         return WorkerState.STARTING, Why("node_not_ready", f"its node {node.name} is not Ready", since)
     if worker.waiting:
-        message = f"{worker.waiting}: {worker.waiting_message}" if worker.waiting_message else worker.waiting
+        said = _OWN_NAME.sub("", worker.waiting_message)
+        message = f"{worker.waiting}: {said}" if said else worker.waiting
         return WorkerState.STARTING, Why("waiting", message, worker.created_at)
     if not worker.node:
         return WorkerState.STARTING, Why("scheduling", "waits for a node", worker.created_at)

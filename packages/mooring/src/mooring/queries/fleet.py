@@ -66,6 +66,7 @@ class WorkerReading(msgspec.Struct, frozen=True, rename="camel"):
     restarts: int
     protected: bool
     health: str = ""  # empty: not checked
+    failing: bool = False  # its containers do not start, or do not stay up
 
 
 class FleetQueries(LimitedQueries):
@@ -158,7 +159,8 @@ class FleetQueries(LimitedQueries):
         health = self._health.of(f"{worker.namespace}/{worker.pool}", worker.uid)
         gone_since = self._nodes.gone_since(worker.node)
         item = classify_worker(worker, self._nodes.by_name, claims, health, gone_since)
-        return _worker(self._pool_queries.with_silence(item), claims, health)
+        reading = _worker(self._pool_queries.with_silence(item), claims, health)
+        return msgspec.structs.replace(reading, failing=True) if self._pool_queries.is_failing(worker) else reading
 
     async def nodes(self) -> list[NodeReading]:
         """The nodes that may be seen, or that run workers that may; with these workers counted."""

@@ -9,11 +9,12 @@ from mooring.model.moments import later
 from mooring.model.pool import Pool
 from mooring.model.pool_verdict import PoolVerdict
 from mooring.model.why import Why
-from mooring.model.worker import ClassifiedWorker, WorkerState
+from mooring.model.worker import ClassifiedWorker, Worker, WorkerState
 from mooring.planning.expected_wait import compute_expected_wait
 from mooring.planning.explanations.pool_verdicts import compute_verdict
 from mooring.planning.explanations.pools import PoolView, explain_pool, explain_shortage, is_settled
 from mooring.planning.fairness import SHARED_SECONDS
+from mooring.planning.sick_pools import is_sick
 from mooring.planning.workers import classify_held, mark_silent
 from mooring.queries.sources import HealthSource, NodeSource, PollSource, PoolSource, SlotSource
 
@@ -73,6 +74,10 @@ class PoolQueries:
         """An idle worker that does not poll says so."""
         silent = item.state is WorkerState.IDLE and self._polls.is_silent(item.worker)
         return mark_silent(item, self._polls.silent_seconds(item.worker.uid)) if silent else item
+
+    def is_failing(self, worker: Worker) -> bool:
+        """Whether its containers do not start or do not stay up, as the verdict on its pool counts them."""
+        return is_sick(worker, self._clock.now())
 
     def _workers(self, pool: Pool) -> list[ClassifiedWorker]:
         nodes, held, unhealthy = self._nodes.by_name, self._ready.held(pool.key), self._health.failed_in(pool.key)

@@ -88,6 +88,12 @@ def describe_floor(row: Row) -> object:
     return status.get("floor", "?") if demand and not demand.get("dryRun") else row["spec"]["warm"]
 
 
+def describe_pool(row: Row) -> str:
+    """The cause, the same as on the pages, of a pool that is broken; otherwise its why."""
+    verdict = row.get("verdict") or {}  # older servers send none
+    return str(verdict["cause"] if verdict.get("state") == "broken" else (row.get("why") or {}).get("message") or "")
+
+
 def describe_node(row: Row) -> str:
     """Why a node takes no new workers, or that it is open."""
     if row["draining"]:

@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NoReturn
 
@@ -16,6 +16,7 @@ from mooring.client.errors import RemoteError
 from mooring.model.time_format import describe_span
 
 POOLS_SHOWN = 4
+_LEAST_NAME = 20  # characters that a name of a pool keeps
 _BROKEN = "broken"
 _HEALTH = ("fail", "warn", "ok")
 _WORDS = {"fail": "broken", "warn": "degraded", "ok": "healthy", "unknown": "unknown"}
@@ -162,11 +163,8 @@ def _print_status(status: Row, *, pools_shown: int, width: int | None) -> None:
     print_line(cut(f"health   {status['health']}{_describe_checks(status['checks'])}; {status['url']}"))
     pools = status["pools"]
     shown = pools[:pools_shown]
-    names = [f"{pool['namespace']}/{pool['name']}" for pool in shown]
-    longest = max(map(len, names), default=0)
-    for index, (name, pool) in enumerate(zip(names, shown, strict=True)):
-        bar = capacity_bar(pool["busy"], sum(pool[state] for state in _COUNTS), pool["max"])
-        print_line(cut(f"{'' if index else 'pools':8} {name:{longest}}  {bar}  {_describe_pool(pool)}"))
+    for index, line in enumerate(_pool_lines(shown, width)):
+        print_line(cut(f"{'' if index else 'pools':8} {line}"))
     if len(pools) > len(shown):
         print_line(f"{'':8} and {len(pools) - len(shown)} more, see 'mooring pools'")
     if not pools:
@@ -179,6 +177,22 @@ def _print_status(status: Row, *, pools_shown: int, width: int | None) -> None:
     else:
         print_line("problem  none")
     print_line(f"next     {status['next']}")
+
+
+def _pool_lines(pools: Sequence[Row], width: int | None) -> Iterator[str]:
+    """Names, bars and counts of pools. Where the terminal is too narrow, the middle of long names is left out."""
+    names = [f"{pool['namespace']}/{pool['name']}" for pool in pools]
+    ends = []
+    for pool in pools:
+        bar = capacity_bar(pool["busy"], sum(pool[state] for state in _COUNTS), pool["max"])
+        ends.append(f"{bar}  {_describe_pool(pool)}")
+    longest = max(map(len, names), default=0)
+    if width is not None:
+        longest = min(longest, max(_LEAST_NAME, width - len("pools      ") - max(map(len, ends), default=0)))
+    for name, end in zip(names, ends, strict=True):
+        half = longest // 2
+        kept = name if len(name) <= longest else f"{name[: longest - half - 1]}…{name[-half:]}"
+        yield f"{kept:{longest}}  {end}"
 
 
 def _describe_checks(counts: Mapping[str, int] | None) -> str:

@@ -40,7 +40,7 @@ class GateReader:
         if problems:
             return Findings(view.metadata.namespace, problems=problems)
         namespace, spec = view.metadata.namespace, view.spec
-        placements = [spec.placement_of(Step()), *(spec.placement_of(step.step) for step in steps_of(spec))]
+        placements = (spec.placement_of(step.step) for step in steps_of(spec))
         distinct = {repr(placement): placement for placement in placements}
         inherited = await read_inheritance(self._client, namespace, spec.inherit_env)
         warmups = {name: await self._warmup(namespace, name) for name in warmups_of(spec)}

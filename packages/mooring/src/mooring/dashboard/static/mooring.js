@@ -90,7 +90,7 @@
   document.addEventListener("click", event => {
     const copied = event.target.closest?.("[data-copy]");
     if (copied) navigator.clipboard.writeText(copied.dataset.copy).then(() => { copied.textContent = "Copied"; });
-    if (event.target.closest?.("[data-close]")) event.target.closest("aside").remove();
+    if (event.target.closest?.("[data-close]")) event.target.closest(".toast").remove();
   });
   setInterval(tick, 1000);
   connect();
@@ -113,7 +113,7 @@
     const worker = (await workersOf(tile))[index];
     if (!worker) return hide();
     const since = worker.since ? ` since ${worker.since.slice(11, 19)} UTC` : "";
-    tooltip.textContent = `${worker.namespace}/${worker.name}: ${worker.state}${since}\n${worker.reason}` +
+    tooltip.textContent = `${worker.namespace}/${worker.name}: ${worker.state}${worker.failing ? ", failing" : ""}${since}\n${worker.reason}` +
       (worker.owner ? `\nowner ${worker.owner}` : "") + (worker.address ? `\n${worker.address}` : "") +
       protection(worker) + (worker.health ? `\n${worker.health}` : "");
     tooltip.hidden = false;

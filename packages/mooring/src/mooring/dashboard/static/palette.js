@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const palette = document.getElementById("palette"), field = document.getElementById("palette-text");
-  const list = document.getElementById("palette-found");
+  const list = document.getElementById("palette-found"), none = document.getElementById("palette-none");
   let found = [], chosen = 0, asked = 0;
 
   function mark() {
@@ -23,6 +23,7 @@
       row.addEventListener("click", () => { location.href = item.path; });
       return row;
     }));
+    none.hidden = items.length > 0;
     mark();
   }
   async function ask() {
@@ -36,6 +37,7 @@
     const step = {ArrowDown: 1, ArrowUp: -1}[event.key];
     if (step) { event.preventDefault(); chosen = Math.max(0, Math.min(found.length - 1, chosen + step)); mark(); }
     if (event.key === "Enter" && found[chosen]) location.href = found[chosen].path;
+    if (event.key === "Escape") { event.preventDefault(); palette.close(); }  // a search field would only empty itself
   });
   palette.addEventListener("click", event => { if (event.target === palette) palette.close(); });
   document.getElementById("find").addEventListener("click", open);

@@ -1,6 +1,5 @@
 """The conditions of a pool."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 from mooring.model.pool import PoolSpec
@@ -13,8 +12,6 @@ from mooring.planning.pools.protection_bound import compute_bound
 from mooring.planning.pools.returned import is_returned, keeps_tenants
 from mooring.planning.pools.snapshot import PoolSnapshot
 from mooring.planning.workers import SILENT, STAMPED
-
-_OWN_NAME = re.compile(r" pod=\S+")  # in messages of kubelets: it makes equal reasons differ
 
 
 def compute_conditions(
@@ -103,7 +100,7 @@ def _ready(snapshot: PoolSnapshot, fleet: WorkerGroups, reasons: Sequence[Reason
     if idle >= warm and not (unreached and warm):
         return Condition("Ready", "True", "FloorHeld", f"at least {warm} idle", observed_generation=generation)
     said = (item.why for item in fleet.starting if item.why.code in ("waiting", "unschedulable"))
-    waits = sorted({_OWN_NAME.sub("", why.message) for why in said})
+    waits = sorted({why.message for why in said})
     waits = [*([f"{silent} have stopped to poll"] if silent else []), *_describe_kept(spec, workers), *waits]
     text = [reason.message for reason in reasons] + waits[:3]
     counted = f"{idle} of {warm} idle, {'none of them polls' if unreached else f'{starting} starting'}"

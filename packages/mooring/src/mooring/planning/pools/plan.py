@@ -120,11 +120,10 @@ def _plan_creates(snapshot: PoolSnapshot, fleet: WorkerGroups, reasons: list[Rea
     if wanted <= 0:
         return ()
     room = snapshot.pool.spec.max - fleet.occupied
-    if room < wanted:
-        queued = f"{snapshot.queued} claims queued" if snapshot.queued != 1 else "1 claim queued"
-        wish = queued if snapshot.queued else f"{wanted - max(room, 0)} more wanted"
-        reasons.append(Reason("at_max", f"at max ({fleet.occupied} of {snapshot.pool.spec.max}): {wish}"))
     if room <= 0:
+        queued = f"{snapshot.queued} claims queued" if snapshot.queued != 1 else "1 claim queued"
+        wish = queued if snapshot.queued else f"{wanted} more wanted"
+        reasons.append(Reason("at_max", f"at max ({fleet.occupied} of {snapshot.pool.spec.max}): {wish}"))
         return ()
     if snapshot.placed.problem:
         reasons.append(Reason("no_placement", snapshot.placed.problem, snapshot.placed.fix))

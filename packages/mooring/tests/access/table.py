@@ -134,8 +134,8 @@ TABLE: dict[tuple[str, str], Row] = {
     (DELETE, "/v1/services/{namespace:str}/{name:str}"): Row("/v1/services/runners/finder?dryRun=true", NO, NO),
     # the cluster as a whole
     (GET, "/v1/invariants"): Row("/v1/invariants", NO, NO),
-    (POST, "/v1/invariants/{rule:str}/pause"): Row("/v1/invariants/adopted/pause", NO, NO, body=WHY),
-    (POST, "/v1/invariants/{rule:str}/resume"): Row("/v1/invariants/adopted/resume", NO, NO, body=WHY),
+    (POST, "/v1/invariants/{invariant:str}/pause"): Row("/v1/invariants/adopted/pause", NO, NO, body=WHY),
+    (POST, "/v1/invariants/{invariant:str}/resume"): Row("/v1/invariants/adopted/resume", NO, NO, body=WHY),
     (GET, "/v1/ledger"): Row("/v1/ledger", NO, NO),
     (POST, "/v1/ledger/arm"): Row("/v1/ledger/arm", NO, NO, (409,), body={"incarnation": "x", **WHY}),
     (GET, "/v1/doctor"): Row("/v1/doctor", NO, NO),
@@ -196,8 +196,8 @@ TABLE: dict[tuple[str, str], Row] = {
     (GET, "/services/{namespace:str}/{name:str}"): Row("/services/runners/finder", NO, 200, other=NO),
     (GET, "/actions/claims/{claim_id:str}/release"): Row("/actions/claims/{claim}/release", 404, NO, holder=200),
     (GET, "/actions/workers/{namespace:str}/{name:str}/retire"): Row("/actions/workers/runners/vault-0/retire", NO, NO),
-    (GET, "/actions/invariants/{rule:str}/pause"): Row("/actions/invariants/adopted/pause", NO, NO),
-    (GET, "/actions/invariants/{rule:str}/resume"): Row("/actions/invariants/adopted/resume", NO, NO),
+    (GET, "/actions/invariants/{invariant:str}/pause"): Row("/actions/invariants/adopted/pause", NO, NO),
+    (GET, "/actions/invariants/{invariant:str}/resume"): Row("/actions/invariants/adopted/resume", NO, NO),
     (GET, "/actions/warmups/{namespace:str}/{name:str}/rewarm"): Row(
         "/actions/warmups/runners/dataset-core/rewarm", NO, NO
     ),
@@ -237,8 +237,8 @@ TABLE: dict[tuple[str, str], Row] = {
     (POST, "/actions/workers/{namespace:str}/{name:str}/retire"): Row(
         "/actions/workers/runners/nobody/retire", NO, NO, (404,), body={}
     ),
-    (POST, "/actions/invariants/{rule:str}/pause"): Row("/actions/invariants/adopted/pause", NO, NO, body={}),
-    (POST, "/actions/invariants/{rule:str}/resume"): Row("/actions/invariants/adopted/resume", NO, NO, body={}),
+    (POST, "/actions/invariants/{invariant:str}/pause"): Row("/actions/invariants/adopted/pause", NO, NO, body={}),
+    (POST, "/actions/invariants/{invariant:str}/resume"): Row("/actions/invariants/adopted/resume", NO, NO, body={}),
     (POST, "/actions/warmups/{namespace:str}/{name:str}/rewarm"): Row(
         "/actions/warmups/runners/dataset-core/rewarm", NO, NO, body={}
     ),

@@ -35,6 +35,7 @@ EXAMPLES = {
 def documented(dock: Dock, tmp_path_factory):
     """The pools that the examples speak of, and a worker that polls."""
     dock.pool("linux", warm=2, max=2)
+    dock.pool("duck")
     jobs = dock.pool("jobs", dispatch="Poll")
     token_file = tmp_path_factory.mktemp("agent") / "token"
     token_file.write_text(dock.worker_token(dock.pods(jobs)[0].metadata.name))
@@ -67,4 +68,4 @@ def test_an_example_runs_and_leaves_nothing_claimed(documented, place, monkeypat
     monkeypatch.setenv("MOORING_TOKEN", TOKEN)
     exec(compile(EXAMPLES[place], place, "exec"), {"__name__": "example"})
     assert capsys.readouterr().out.strip(), "an example shows something"
-    assert documented.open_claims("runners/linux") == documented.open_claims("runners/jobs") == 0
+    assert [documented.open_claims(f"runners/{pool}") for pool in ("linux", "duck", "jobs")] == [0, 0, 0]

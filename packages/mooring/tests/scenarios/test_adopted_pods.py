@@ -9,13 +9,12 @@ from drydock.faults import Delay, Rule
 from hawser.errors import ObjectNotFound
 from hawser.resources import PODS
 from mooring.controllers.claims.refusals import WaitTimedOut
-from mooring.controllers.claims.retirement import WorkerClaimed
 from mooring.controllers.pools.adoption import AdoptRequest
 from mooring.kinds.resources import WORKERPOOLS
 from mooring.ledger.records import AuditFilter
 from mooring.model import names
 from mooring.model.claim_request import ClaimRequest
-from mooring.model.errors import Conflict, InvalidInput, NotFound
+from mooring.model.errors import Conflict, InvalidInput, NotFound, WorkerClaimed
 from mooring.model.worker import Worker
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour, Replica
 

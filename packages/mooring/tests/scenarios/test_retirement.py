@@ -3,11 +3,10 @@
 import pytest
 
 from drydock.faults import Delay, Rule
-from mooring.controllers.claims.retirement import WorkerClaimed
 from mooring.ledger.records import AuditFilter
 from mooring.model.claim import EndCause
 from mooring.model.claim_request import ClaimRequest
-from mooring.model.errors import Conflict, InvalidInput, NotFound
+from mooring.model.errors import Conflict, InvalidInput, NotFound, WorkerClaimed
 from packages.mooring.tests.scenarios.harbour import NAMESPACE, Harbour, Replica
 
 POOL = f"{NAMESPACE}/linux"

@@ -102,6 +102,21 @@ async def test_a_template_change_rolls_idle_workers_a_few_at_a_time_without_brea
     assert world.witness.most <= 14
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [{"image": "example.invalid/worker:1"}, {"image": "worker:1", "resources": {"requests": {"cpu": "999"}}}],
+    ids=["an image that cannot be pulled", "a request that no node has"],
+)
+async def test_a_pool_whose_workers_never_start_is_healed_by_a_corrected_template(world, wrong):
+    world.start()
+    await world.pool(warm=3, max=3, template={"spec": {"containers": [{"name": "main", **wrong}]}})
+    await world.clock.sleep(120)
+    assert (await world.status())["idle"] == 0
+    await world.change({"template": {"spec": {"containers": [{"name": "main", "image": "worker:1"}]}}})
+    await world.until_idle(3, within=60)
+    assert world.witness.most <= 3
+
+
 async def test_refused_creates_back_off_and_explain_themselves(world):
     refusal = Answer(403, "Forbidden", 'pods "x" is forbidden: exceeded quota: small')
     rule = Rule(refusal, methods=frozenset({"POST"}), resource="pods", until_seconds=120)

@@ -27,32 +27,32 @@ async def read_flip(request: Request[Any, Any, Any]) -> Flip:
 
 
 @post(
-    "/v1/invariants/{rule:str}/pause",
+    "/v1/invariants/{invariant:str}/pause",
     access=SWITCH_INVARIANT,
     tags=["invariants"],
     summary="Pause an invariant",
     status_code=200,
 )
 async def pause_invariant(
-    request: Request[Any, Any, Any], rule: str, invariant_commands: InvariantCommands, reading: FleetQueries
+    request: Request[Any, Any, Any], invariant: str, invariant_commands: InvariantCommands, reading: FleetQueries
 ) -> InvariantReading:
     """Pause the invariant on all replicas until it is resumed, also over restarts. Optional body: `{reason}`."""
     flip = await read_flip(request)
-    await invariant_commands.pause(rule, actor_of(request.user), flip.reason)
-    return reading.invariant(rule)
+    await invariant_commands.pause(invariant, actor_of(request.user), flip.reason)
+    return reading.invariant(invariant)
 
 
 @post(
-    "/v1/invariants/{rule:str}/resume",
+    "/v1/invariants/{invariant:str}/resume",
     access=SWITCH_INVARIANT,
     tags=["invariants"],
     summary="Resume an invariant",
     status_code=200,
 )
 async def resume_invariant(
-    request: Request[Any, Any, Any], rule: str, invariant_commands: InvariantCommands, reading: FleetQueries
+    request: Request[Any, Any, Any], invariant: str, invariant_commands: InvariantCommands, reading: FleetQueries
 ) -> InvariantReading:
     """Resume the invariant. Optional body: `{reason}`."""
     flip = await read_flip(request)
-    await invariant_commands.resume(rule, actor_of(request.user), flip.reason)
-    return reading.invariant(rule)
+    await invariant_commands.resume(invariant, actor_of(request.user), flip.reason)
+    return reading.invariant(invariant)

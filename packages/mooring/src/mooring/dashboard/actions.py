@@ -97,51 +97,51 @@ async def retire(
     return await done(reading, f"/pools/{namespace}/{worker.pool}", which, clock.now())
 
 
-def _find_rule(reading: FleetQueries, rule: str) -> InvariantReading:
-    found = next((one for one in reading.invariants() if one.id == rule), None)
+def _find_invariant(reading: FleetQueries, invariant: str) -> InvariantReading:
+    found = next((one for one in reading.invariants() if one.id == invariant), None)
     if found is None:
-        raise NotFound(f"there is no invariant {rule!r}", fix="mooring invariants")
+        raise NotFound(f"there is no invariant {invariant!r}", fix="mooring invariants")
     return found
 
 
-@get("/actions/invariants/{rule:str}/pause", page="dialog", access=SWITCH_INVARIANT, include_in_schema=False)
-async def ask_pause(request: AnyRequest, rule: str, reading: FleetQueries) -> Response[str]:
+@get("/actions/invariants/{invariant:str}/pause", page="dialog", access=SWITCH_INVARIANT, include_in_schema=False)
+async def ask_pause(request: AnyRequest, invariant: str, reading: FleetQueries) -> Response[str]:
     """What is not done while it is paused."""
-    return ask(request, switch_dialog(_find_rule(reading, rule), "pause"))
+    return ask(request, switch_dialog(_find_invariant(reading, invariant), "pause"))
 
 
-@get("/actions/invariants/{rule:str}/resume", page="dialog", access=SWITCH_INVARIANT, include_in_schema=False)
-async def ask_resume(request: AnyRequest, rule: str, reading: FleetQueries) -> Response[str]:
+@get("/actions/invariants/{invariant:str}/resume", page="dialog", access=SWITCH_INVARIANT, include_in_schema=False)
+async def ask_resume(request: AnyRequest, invariant: str, reading: FleetQueries) -> Response[str]:
     """What it does again."""
-    return ask(request, switch_dialog(_find_rule(reading, rule), "resume"))
+    return ask(request, switch_dialog(_find_invariant(reading, invariant), "resume"))
 
 
-@post("/actions/invariants/{rule:str}/pause", access=SWITCH_INVARIANT, include_in_schema=False)
+@post("/actions/invariants/{invariant:str}/pause", access=SWITCH_INVARIANT, include_in_schema=False)
 async def pause(
     request: AnyRequest,
-    rule: str,
+    invariant: str,
     invariant_commands: InvariantCommands,
     reading: FleetQueries,
     clock: GivenClock,
     data: Form,
 ) -> Redirect:
     """Pause an invariant."""
-    await invariant_commands.pause(rule, actor_of(request.user), data.reason)
-    return await done(reading, "/invariants", AuditFilter(name=rule), clock.now())
+    await invariant_commands.pause(invariant, actor_of(request.user), data.reason)
+    return await done(reading, "/invariants", AuditFilter(name=invariant), clock.now())
 
 
-@post("/actions/invariants/{rule:str}/resume", access=SWITCH_INVARIANT, include_in_schema=False)
+@post("/actions/invariants/{invariant:str}/resume", access=SWITCH_INVARIANT, include_in_schema=False)
 async def resume(
     request: AnyRequest,
-    rule: str,
+    invariant: str,
     invariant_commands: InvariantCommands,
     reading: FleetQueries,
     clock: GivenClock,
     data: Form,
 ) -> Redirect:
     """Resume an invariant."""
-    await invariant_commands.resume(rule, actor_of(request.user), data.reason)
-    return await done(reading, "/invariants", AuditFilter(name=rule), clock.now())
+    await invariant_commands.resume(invariant, actor_of(request.user), data.reason)
+    return await done(reading, "/invariants", AuditFilter(name=invariant), clock.now())
 
 
 ACTIONS: list[ControllerRouterHandler] = [

@@ -58,7 +58,7 @@ class NodeRotation(Incident):
         status = await read_warmup(stage)
         lost = SHARDS - status.get("nodesReady", 0)
         if cycles.ready:
-            stage.narrate(f"Ready again after {cycles.failed + 1} cycle(s), without a hand")
+            stage.narrate(f"Ready again after {cycles.failed + 1} cycle(s), without a person")
         else:
             stage.narrate(f"{lost} of {SHARDS} failed on every one of {cycles.failed} cycles")
         older = await older_jobs(stage)

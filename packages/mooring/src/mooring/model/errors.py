@@ -5,6 +5,7 @@
     +-- NotFound           the requested object does not exist
     +-- Conflict           the object changed, or another client holds it: read again
     |   +-- StaleEpoch     the caller acts under an outdated epoch
+    |   +-- WorkerClaimed  a live claim holds the worker
     +-- Refused            a limit, a kill switch or a brake forbids it now
     +-- Unauthorized       the caller is unknown
     +-- Forbidden          the caller is known and has no permission
@@ -31,6 +32,7 @@ __all__ = [
     "StaleEpoch",
     "Unauthorized",
     "Unavailable",
+    "WorkerClaimed",
 ]
 
 
@@ -38,6 +40,12 @@ class StaleEpoch(Conflict):
     """The caller acts under an outdated epoch."""
 
     code = "stale_epoch"
+
+
+class WorkerClaimed(Conflict):
+    """A live claim holds the worker."""
+
+    code = "worker_claimed"
 
 
 class Refused(MooringError):

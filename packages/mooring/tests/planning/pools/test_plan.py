@@ -81,6 +81,11 @@ def test_workers_on_a_node_that_is_not_ready_are_replaced_but_not_killed():
     assert retired(plan) == []
 
 
+def test_a_pool_with_room_that_cannot_create_workers_is_not_called_at_max():
+    plan = plan_pool(snapshot(pool(warm=1, max=1), backoff=Backoff(3, NOW, "exceeded quota"), queued=1))
+    assert [reason.code for reason in plan.reasons] == ["create_failed"]
+
+
 def test_after_a_failed_create_nothing_is_tried_until_the_backoff_ends():
     backoff = Backoff(3, NOW + timedelta(seconds=20), "exceeded quota")
     plan = plan_pool(snapshot(pool(), backoff=backoff))
@@ -181,6 +186,22 @@ class TestRolling:
 
     def test_busy_workers_of_an_old_template_finish(self):
         plan = plan_pool(snapshot(pool(warm=0, max=10), stamped(0, spec_hash="old")))
+        assert retired(plan) == []
+
+    def test_workers_of_an_old_template_that_have_not_started_are_replaced(self):
+        workers = [
+            starting(0, spec_hash="old", node="node-1", waiting="CrashLoopBackOff"),
+            starting(1, spec_hash="old", unschedulable="0/1 nodes are available: Insufficient cpu"),
+            starting(2, spec_hash="old", node="node-1"),
+            starting(3, node="node-1"),
+        ]
+        plan = plan_pool(snapshot(pool(warm=4, max=6), *workers))
+        assert retired(plan) == ["linux-0", "linux-1", "linux-2"]
+        assert created(plan) == ["linux-4", "linux-5"]
+
+    def test_those_on_a_node_that_is_not_ready_stay(self):
+        stranded = starting(0, spec_hash="old", node="node-1")
+        plan = plan_pool(snapshot(pool(warm=1, max=3), stranded, nodes={"node-1": node(ready=False)}))
         assert retired(plan) == []
 
 

@@ -11,7 +11,7 @@ from hawser.reviews import Access
 from mooring.model.names import GROUP
 
 KEY = "access"
-_NAMES = ("name", "rule", "node")
+_NAMES = ("name", "invariant", "node")
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ def simulate(
     start: Annotated[
         list[str] | None, typer.Option("--start", help="Mean time that a worker takes to start; repeatable.")
     ] = None,
-    learn: Annotated[str, typer.Option("--learn", help="Time at the begin that is only learnt from.")] = "24h",
+    learn: Annotated[str, typer.Option("--learn", help="Time at the start that the planner only learns from.")] = "24h",
     scale_down_after: Annotated[str, typer.Option("--scale-down-after", help="As in spec.demand.")] = "300s",
     minimum: Annotated[int, typer.Option("--min", min=0, help="Smallest floor.")] = 1,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of synthetic arrivals.")] = 1,

@@ -148,7 +148,7 @@ INVARIANTS = Listing(
         field_column("FOUND", "found"),
         field_column("HEALED", "healed"),
         why_column("SINCE", "since"),
-        field_column("RULE", "rule", text=True),
+        field_column("CONDITION", "rule", text=True),
         why_column("WHY", "message", wide=True),
         BLOCKERS,
         FIX,

@@ -7,7 +7,7 @@ from mooring.cli.remote.listings import WORKERS
 from mooring.cli.remote.lookup import Lookup, find_one
 from mooring.cli.remote.mutation import Mutation, MutationOptions, run_mutation
 from mooring.client.connection import Connection, Endpoint
-from mooring.model.errors import Conflict, InvalidInput
+from mooring.model.errors import InvalidInput, WorkerClaimed
 
 
 def run_retire(name: str, force: bool, options: MutationOptions, endpoint: Endpoint) -> None:
@@ -20,7 +20,7 @@ def run_retire(name: str, force: bool, options: MutationOptions, endpoint: Endpo
     if found["claims"] and not force:
         held = found["claims"][0]
         fix = f"mooring release {held} --reason '...'  # or give --force"
-        raise Conflict(f"worker {key} is held by claim {held}", fix=fix)
+        raise WorkerClaimed(f"worker {key} is held by claim {held}", fix=fix)
     path = f"/v1/workers/{quote(found['namespace'], safe='')}/{quote(found['name'], safe='')}/retire"
     body = {"reason": options.reason, "force": force}
     mutation = Mutation(

@@ -10,16 +10,10 @@ from mooring.engine.audit import DONE, Result
 from mooring.engine.context import Context
 from mooring.model.audit import AuditOutcome, Subject
 from mooring.model.claim import Claim
-from mooring.model.errors import Conflict, InvalidInput, NotFound, Unavailable
+from mooring.model.errors import Conflict, InvalidInput, NotFound, Unavailable, WorkerClaimed
 from mooring.model.evidence import clean_line
 from mooring.model.suggestions import suggest
 from mooring.model.worker import Worker
-
-
-class WorkerClaimed(Conflict):
-    """A live claim holds the worker."""
-
-    code = "worker_claimed"
 
 
 class Retirement:

@@ -22,7 +22,7 @@ class WorkerGroups:
     finished: tuple[ClassifiedWorker, ...]
     unhealthy: tuple[ClassifiedWorker, ...]  # unclaimed, lost by failed health checks
     silent: tuple[ClassifiedWorker, ...]  # idle, and silent: they get no session
-    stuck: tuple[ClassifiedWorker, ...]  # cannot start on their node, or wait for a node with an outdated placement
+    stuck: tuple[ClassifiedWorker, ...]  # not started yet, and better created anew: `describe_stuck` has the reasons
     returned: tuple[ClassifiedWorker, ...]  # idle, kept for the owner of their last session
     starting: tuple[ClassifiedWorker, ...]
     counts: Mapping[WorkerState, int]  # workers by state
@@ -139,6 +139,10 @@ def _count(workers: tuple[ClassifiedWorker, ...]) -> dict[WorkerState, int]:
 
 def describe_stuck(snapshot: PoolSnapshot, worker: Worker) -> str:
     """Why a starting worker should be replaced; empty if it should not."""
+    node = snapshot.nodes.get(worker.node)
+    if worker.spec_hash != snapshot.spec_hash and (node is None or node.ready):
+        # It may fail for what the new template corrects, and then it never becomes idle, when it would be replaced.
+        return "it has not started, and its template is older than the pool's"
     avoid = frozenset(snapshot.placed.avoid)
     if worker.node in avoid & snapshot.quarantined.keys() and (failure := describe_failed_start(worker)):
         return f"it does not start ({failure}) on {worker.node}, which is quarantined"

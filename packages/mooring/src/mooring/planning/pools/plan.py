@@ -54,7 +54,7 @@ def plan_pool(snapshot: PoolSnapshot) -> PoolPlan:
         creates = _plan_creates(snapshot, fleet, reasons)
         retires = _plan_retires(snapshot, fleet)
         retires += plan_silent(snapshot, fleet.silent, full=fleet.occupied >= snapshot.pool.spec.max)
-        _tell_quarantine(snapshot, reasons)
+        _add_quarantine(snapshot, reasons)
         reasons += tell_silence(snapshot)
     headroom = _plan_headroom(snapshot, fleet)
     if demand is not None:
@@ -120,11 +120,10 @@ def _plan_creates(snapshot: PoolSnapshot, fleet: WorkerGroups, reasons: list[Rea
     if wanted <= 0:
         return ()
     room = snapshot.pool.spec.max - fleet.occupied
-    if room < wanted:
-        queued = f"{snapshot.queued} claims queued" if snapshot.queued != 1 else "1 claim queued"
-        wish = queued if snapshot.queued else f"{wanted - max(room, 0)} more wanted"
-        reasons.append(Reason("at_max", f"at max ({fleet.occupied} of {snapshot.pool.spec.max}): {wish}"))
     if room <= 0:
+        queued = f"{snapshot.queued} claims queued" if snapshot.queued != 1 else "1 claim queued"
+        wish = queued if snapshot.queued else f"{wanted} more wanted"
+        reasons.append(Reason("at_max", f"at max ({fleet.occupied} of {snapshot.pool.spec.max}): {wish}"))
         return ()
     if snapshot.placed.problem:
         reasons.append(Reason("no_placement", snapshot.placed.problem, snapshot.placed.fix))
@@ -136,7 +135,7 @@ def _plan_creates(snapshot: PoolSnapshot, fleet: WorkerGroups, reasons: list[Rea
     return tuple(CreateWorker(name, snapshot.spec_hash) for name in _free_names(snapshot, min(wanted, room)))
 
 
-def _tell_quarantine(snapshot: PoolSnapshot, reasons: list[Reason]) -> None:
+def _add_quarantine(snapshot: PoolSnapshot, reasons: list[Reason]) -> None:
     for name in snapshot.placed.avoid:
         quarantine = snapshot.quarantined.get(name)
         if quarantine is None:  # it drains, and its own reason is in the list of nodes

@@ -5,8 +5,6 @@ import os
 import signal
 import sys
 
-from aiohttp import web
-
 from hawser.clock import SystemClock
 from mooring.client import AsyncMooring
 from mooring.model.errors import MooringError
@@ -14,6 +12,7 @@ from mooring_github_actions.github import GitHub
 from mooring_github_actions.receiver import Receiver
 from mooring_github_actions.reconciler import Reconciler
 from mooring_github_actions.runners import Runners
+from mooring_github_actions.server import serving
 from mooring_github_actions.settings import Settings, read_settings
 
 
@@ -27,19 +26,16 @@ async def serve(settings: Settings) -> None:
         runners = Runners(github, settings.policy.rules, settings.policy.owner, settings.group)
         reconciler = Reconciler(mooring, github, settings.policy, clock)
         receiver = Receiver(settings.secrets, reconciler, runners, mooring, clock)
-        server = web.AppRunner(receiver.application())
-        await server.setup()
-        await web.TCPSite(server, settings.host, settings.port).start()
-        working = asyncio.create_task(reconciler.run())
-        ended = asyncio.create_task(stopping.wait())
-        print(f"receives at http://{settings.host}:{settings.port}/webhook", file=sys.stderr, flush=True)
-        try:
-            await asyncio.wait({working, ended}, return_when=asyncio.FIRST_COMPLETED)
-            if working.done():
-                working.result()  # an error nobody expected ends the program; it is started again
-        finally:
-            working.cancel()
-            await server.cleanup()
+        async with serving(receiver.application(), settings.host, settings.port):
+            working = asyncio.create_task(reconciler.run())
+            ended = asyncio.create_task(stopping.wait())
+            print(f"receives at http://{settings.host}:{settings.port}/webhook", file=sys.stderr, flush=True)
+            try:
+                await asyncio.wait({working, ended}, return_when=asyncio.FIRST_COMPLETED)
+                if working.done():
+                    working.result()  # an error nobody expected ends the program; it is started again
+            finally:
+                working.cancel()
 
 
 def main() -> int:

@@ -16,6 +16,7 @@ from mooring_github_actions.github import GitHubError
 from mooring_github_actions.job import read_delivery, read_installation
 from mooring_github_actions.reconciler import Reconciler, explain
 from mooring_github_actions.runners import Runners, read_call
+from mooring_github_actions.server import read_in_time
 from mooring_github_actions.signatures import verify_bearer, verify_hmac, verify_webhook
 
 log = structlog.get_logger()
@@ -66,7 +67,7 @@ class Receiver:
 
     async def webhook(self, request: web.Request) -> web.Response:
         """A delivery of GitHub. 202 as soon as it is noted: GitHub waits ten seconds."""
-        body = await request.read()
+        body = await read_in_time(request)
         if not verify_webhook(self._secrets.webhook, request.headers.get("X-Hub-Signature-256", ""), body):
             return _refused(401, "signature", "X-Hub-Signature-256 does not fit; compare the secret of the App")
         if (event := request.headers.get("X-GitHub-Event", "")) != "workflow_job":
@@ -108,7 +109,7 @@ class Receiver:
         return {}
 
     async def _answer(self, request: web.Request, act: Any) -> web.Response:
-        body = await request.read()
+        body = await read_in_time(request)
         if not self._is_mooring(request.headers, body):
             return _refused(401, "credentials", "not the bearer token or signature of the pool's mint")
         try:

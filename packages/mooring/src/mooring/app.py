@@ -135,7 +135,7 @@ class Mooring:
         polls.on_change(ready.update)
         self._pool_queries = PoolQueries(self.fleet, self.nodes, self.health, ready, polls, clock)
 
-        claims = ClaimDependencies(adapters.minter, adapters.activity, polls, self._pool_queries.shortage)
+        claims = ClaimDependencies(adapters.minter, adapters.activity, polls, self._pool_queries)
         self.claims = ClaimController(context, self.fleet, ready, claims)
         signs = WorkerSigns(adapters.activity.executing, self.health.failed)
         self.invariants = InvariantController(context, self.fleet, signs, self.claims.stamps, self.claims.release)

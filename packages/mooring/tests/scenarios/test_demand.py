@@ -6,7 +6,7 @@ import pytest
 
 from drydock import Script
 from hawser.errors import KubeError
-from mooring.controllers.claims.refusals import NoIdleWorker, QueueFull
+from mooring.controllers.claims.refusals import NoIdleWorker, QueueFull, WaitTimedOut
 from mooring.model.claim_request import ClaimRequest
 from mooring.queries.claims import read_waiting
 from mooring.queries.pool_detail import read_pool
@@ -96,6 +96,18 @@ async def test_a_pool_at_zero_serves_its_first_claim_after_one_start_and_is_empt
     status = await world.status("elastic")
     assert (status.get("replicas", 0), status["demand"]["floor"]) == (0, 0)
     assert "no claim came for 60s" in status["demand"]["because"]
+
+
+@slow_starts
+async def test_a_claim_that_does_not_wait_for_the_first_start_is_refused_with_the_time_it_takes(world):
+    first = world.start("a")
+    await world.pool("elastic", max=5, demand={"min": 0})
+    await world.clock.sleep(60)
+    with pytest.raises(WaitTimedOut, match=r"expected in about [0-9]+ s") as raised:
+        await first.mooring.claims.desk.claim(f"{NAMESPACE}/elastic", ClaimRequest("acme", wait=2.0))
+    (seconds,) = re.findall(r"about ([0-9]+) s", raised.value.message)
+    assert 0 < int(seconds) <= 2 * START_SECONDS
+    assert f"expected in about {seconds} s" in raised.value.detail["why"]["message"]
 
 
 async def test_a_dry_run_only_shows_the_floor(world):

@@ -1,7 +1,6 @@
 """Claims, put together. Every replica hands out workers: nothing here waits for the leader."""
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from mooring.controllers.activity import PolledActivity
@@ -14,7 +13,7 @@ from mooring.controllers.claims.identity import WorkerIdentity
 from mooring.controllers.claims.mint import Minter
 from mooring.controllers.claims.queue import ClaimQueue
 from mooring.controllers.claims.ready_index import ReadyIndex
-from mooring.controllers.claims.refusals import Refusals
+from mooring.controllers.claims.refusals import PoolWaits, Refusals
 from mooring.controllers.claims.release import ClaimRelease
 from mooring.controllers.claims.retirement import Retirement
 from mooring.controllers.claims.revocations import MintRevocations
@@ -28,7 +27,6 @@ from mooring.engine.context import Context
 from mooring.engine.nodes.informer import NODE, NODE_POOL
 from mooring.model.changes import is_status_only
 from mooring.model.pool import Pool
-from mooring.model.why import Why
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,7 @@ class ClaimDependencies:
     minter: Minter
     activity: PolledActivity
     polls: Polls
-    shortage: Callable[[Pool], Why]  # why no worker of a pool is free
+    waits: PoolWaits
 
 
 class ClaimController:
@@ -52,7 +50,7 @@ class ClaimController:
         self.revocations = MintRevocations(context, fleet, given.minter)
         handover = Handover(context, ready, self.stamps, given.minter, self.revocations, self.release)
         self.clients = WaitingClients(context, Wakeups(), self.release)
-        refusals = Refusals(context.ledger, given.shortage)
+        refusals = Refusals(context.ledger, given.waits)
         self.desk = ClaimDesk(context, fleet, ready, handover, self.release, refusals, self.clients)
         self.holdings = Holdings(context.ledger)
         self.stream = ClaimStream(self.desk, self.clients)

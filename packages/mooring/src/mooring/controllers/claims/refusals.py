@@ -1,7 +1,6 @@
 """The errors for a claimer that gets no worker: the last state and its why, with figures."""
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -49,26 +48,41 @@ class ClaimRevoked(Conflict):
         super().__init__(f"claim {claim.id} was revoked while it waited: {claim.reason}", detail=detail)
 
 
+class PoolWaits(Protocol):
+    """What is known of waiting for a worker of a pool."""
+
+    def shortage(self, pool: Pool) -> Why:
+        """Why no worker is free."""
+        ...
+
+    def expected_wait(self, pool: Pool, position: int) -> float | None:
+        """Seconds until a worker is free for the claim at a place of the queue; None if that is not known."""
+        ...
+
+
 class Refusals:
     """Makes the errors; raising them is the desk's."""
 
-    def __init__(self, ledger: Ledger, shortage: Callable[[Pool], Why]) -> None:
+    def __init__(self, ledger: Ledger, waits: PoolWaits) -> None:
         self._ledger = ledger
-        self._shortage = shortage
+        self._waits = waits
 
     def no_idle_worker(self, pool: Pool) -> NoIdleWorker:
         """Of a claimer that does not wait."""
-        why = self._shortage(pool)
+        why = self._waits.shortage(pool)
         return NoIdleWorker(
             f"no worker of {pool.key} is idle", fix=f"ask with 'wait', or: {why.fix}", detail=_detail(why)
         )
 
     def wait_timed_out(self, pool: Pool, claim: Claim, position: int | None) -> WaitTimedOut:
         """Of a claim whose wait was over at that place in the queue."""
-        why = explain_place(claim, position, self._shortage(pool))
+        shortage = self._waits.shortage(pool)
+        expected = self._waits.expected_wait(pool, position) if position is not None else None
+        why = explain_place(claim, position, shortage, expected)
+        soon = f", one is expected in about {expected:.0f} s" if expected else ""
         return WaitTimedOut(
-            f"no worker of {pool.key} became free in time",
-            fix=f"wait longer, or: {self._shortage(pool).fix}",
+            f"no worker of {pool.key} became free in time{soon}",
+            fix=f"wait longer, or: {shortage.fix}",
             detail={"claim": claim.id, **_detail(why)},
         )
 
@@ -85,7 +99,7 @@ class Refusals:
         raise LimitReached("the owner's limit is reached", fix=why.fix, detail=_detail(why))
 
     def _queue_full(self, pool: Pool, owner: str) -> QueueFull:
-        why = explain_full_queue(pool.key, pool.spec.limits.max_queued or 0, self._shortage(pool), owner)
+        why = explain_full_queue(pool.key, pool.spec.limits.max_queued or 0, self._waits.shortage(pool), owner)
         whose = f" for {owner}" if owner else ""
         return QueueFull(f"the queue of {pool.key} is full{whose}", fix=why.fix, detail=_detail(why))
 

@@ -8,5 +8,6 @@ pytest_plugins = (
     "packages.testing.garbage",
     "packages.testing.interruption",
     "packages.testing.processor",
+    "packages.testing.time_limit",
     "packages.mooring.tests.rights_report",
 )

@@ -3,6 +3,7 @@
 import json
 import statistics
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from packages.mooring.tests.nodes.installation import NAMESPACE, WORK, Installat
 pytestmark = [pytest.mark.nodes, pytest.mark.slow, pytest.mark.realtime]
 
 CLAIMS_PER_SECOND = 20
+SESSION_SECONDS = 90.0  # for its claim, with its wait of a minute
 WORKERS = 16
 FAILOVER_SECONDS = 45  # about 10 where nothing else runs; this machine runs a whole cluster and other tests
 TRAFFIC = Path(__file__).with_name("traffic.py").read_text()
@@ -64,10 +66,13 @@ def session(mooring: Installation) -> Iterator[str]:
     running = mooring.kubectl_process("-n", WORK, "exec", CLIENT, "--", *command, "sh", "-c", HOLD)
     assert running.stdout is not None
     told: list[str] = []
+    patience = threading.Timer(SESSION_SECONDS, running.kill)  # seen once: no output of an exec arrived, for ever
+    patience.start()
     for line in running.stdout:
         told.append(line)
         if line.startswith("session "):
             break
+    patience.cancel()
     assert told and told[-1].startswith("session "), told
     _, claim, address = told[-1].split()
     try:

@@ -9,6 +9,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,12 @@ def node_of(connection: Connection, worker: str) -> str:
     return str(detail["worker"]["node"])
 
 
+def await_cordon(connection: Connection, node: str) -> None:
+    """Until Mooring has seen that the drain closed the node: a claim that comes before may still get a worker there."""
+    while any(one["name"] == node and one["schedulable"] for one in connection.get("/v1/nodes", {})["items"]):
+        time.sleep(0.1)
+
+
 def play(state: Path, seconds: float) -> None:
     """Claim, query, drain meanwhile, and compare the rows with the expected ones."""
     apply_pool(state)
@@ -70,6 +77,7 @@ def play(state: Path, seconds: float) -> None:
         drain = subprocess.Popen(
             [*command, "--delete-emptydir-data"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
+        await_cordon(connection, node)
         with mooring.claim(key, owner="somebody-else", ttl="1m", wait="1m") as other:
             elsewhere = node_of(connection, other.worker.name)
             print(f"meanwhile a new query lands on {other.worker.name} at {elsewhere}")

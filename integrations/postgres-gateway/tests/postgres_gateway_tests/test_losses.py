@@ -6,6 +6,7 @@ A statement that reads a named pipe runs until the test closes the pipe, so no t
 import contextlib
 import errno
 import os
+import select
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -39,6 +40,15 @@ class Gate:
         """Wait until a statement reads the pipe; it reads until the returned end is closed."""
         (end,) = until(self._open, 30, "a statement reads the pipe")
         return end
+
+    def reenter(self, end: int) -> None:
+        """Wait until another statement reads the pipe, whose first reader is gone.
+
+        The end stays open meanwhile: closing it would end a statement that came sooner.
+        """
+        poll = select.poll()
+        poll.register(end, select.POLLOUT)
+        until(lambda: not any(found & select.POLLERR for _, found in poll.poll(0)), 30, "a statement reads the pipe")
 
     def _open(self) -> list[int]:
         try:
@@ -104,10 +114,9 @@ def test_a_statement_that_may_run_twice_is_repeated_when_its_worker_dies(
     text = f"/* mooring:safe */ COPY ({gate.statement}) TO '{target}' (HEADER false)" if safe else gate.statement
     with harbour.gateway() as port, asking(port.url()) as ask:
         asked = ask(text)
-        first = gate.enter()
-        kill_the_busy_worker(harbour, pool)
-        os.close(first)
         pipe = gate.enter()
+        kill_the_busy_worker(harbour, pool)
+        gate.reenter(pipe)
         os.write(pipe, ROWS)
         os.close(pipe)
         assert asked.result(60) == ("COPY 1" if safe else (42,))

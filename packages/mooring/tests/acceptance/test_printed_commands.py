@@ -71,6 +71,7 @@ mooring workers --pool {key}
 mooring workers --pool {key} -o wide
 """
 KUBECTL = """
+kubectl create namespace {namespace}-of-mooring
 kubectl -n {namespace} create configmap settings --from-file={file}
 kubectl -n {namespace} create role reader --verb=get --resource=secrets --resource-name=mint
 kubectl -n {namespace} create rolebinding reader --role=reader --serviceaccount={namespace}:guinea

@@ -180,7 +180,9 @@ async def open_front(
         mooring.services.commands,
         mooring.pools.commands,
     )
-    parts = ApiParts(mooring.queries, commands, mooring, hub, access, Limits(limits, replica.clock), replica.clock)
+    parts = ApiParts(
+        mooring.queries, commands, mooring.readiness, hub, access, Limits(limits, replica.clock), replica.clock
+    )
     running = [asyncio.create_task(hub.run()), asyncio.create_task(live.run())]
     for role in caller_roles():
         await stage.client.create(CLUSTERROLES, role)

@@ -121,4 +121,4 @@ def test_a_watch_whose_server_stops_fails_with_a_message():
         _, err = watch.process.communicate(timeout=20)
         assert watch.process.returncode == 1
         assert err.startswith("mooring: unreachable: ")
-        assert len(err.splitlines()) == 2
+        assert len(err.splitlines()) == 3, "what happened, the runbook's page, the fix"

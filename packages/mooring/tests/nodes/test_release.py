@@ -1,6 +1,7 @@
 """A release on real nodes: claims from a pod, an upgrade under load, the leader's death, and the uninstall hook."""
 
 import json
+import re
 import statistics
 import subprocess
 import threading
@@ -22,6 +23,7 @@ pytestmark = [pytest.mark.nodes, pytest.mark.slow, pytest.mark.realtime]
 
 CLAIMS_PER_SECOND = 20
 SESSION_SECONDS = 90.0  # for its claim, with its wait of a minute
+SESSION = re.compile(r"session (\S+) (\S+)$")  # behind half a line of stderr, because exec merges both
 WORKERS = 16
 FAILOVER_SECONDS = 45  # about 10 where nothing else runs; this machine runs a whole cluster and other tests
 TRAFFIC = Path(__file__).with_name("traffic.py").read_text()
@@ -66,15 +68,16 @@ def session(mooring: Installation) -> Iterator[str]:
     running = mooring.kubectl_process("-n", WORK, "exec", CLIENT, "--", *command, "sh", "-c", HOLD)
     assert running.stdout is not None
     told: list[str] = []
-    patience = threading.Timer(SESSION_SECONDS, running.kill)  # seen once: no output of an exec arrived, for ever
+    found = None
+    patience = threading.Timer(SESSION_SECONDS, running.kill)
     patience.start()
     for line in running.stdout:
         told.append(line)
-        if line.startswith("session "):
+        if found := SESSION.search(line):
             break
     patience.cancel()
-    assert told and told[-1].startswith("session "), told
-    _, claim, address = told[-1].split()
+    assert found is not None, told
+    claim, address = found.groups()
     try:
         yield next(
             pod["metadata"]["name"] for pod in workers(mooring).values() if pod["status"].get("podIP") == address

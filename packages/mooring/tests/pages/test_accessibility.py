@@ -94,6 +94,7 @@ def test_axe_finds_nothing_to_complain_about_in_the_palette_the_keys_and_a_toast
             expect(page.locator(dialog)).to_be_visible()
             assert violations(page) == []
             page.keyboard.press("Escape")
+            expect(page.locator(dialog)).to_be_hidden()
         log_in(page, up.url, up.token)
         page.goto(f"{up.url}/actions/invariants/leftover-jobs/resume")
         page.get_by_role("button", name="Resume").click()

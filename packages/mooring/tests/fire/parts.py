@@ -160,7 +160,8 @@ async def _replicas(stack: contextlib.AsyncExitStack, parts: Parts, sockets: Pat
         url = f"{address}?host={quote(str(sockets / name), safe='')}"
         settings = environment_of(parts.cluster, url, parts.folder / name, free_port())
         own_settings = {"MOORING_KUBECONFIG": str(kubeconfig), "MOORING_REPLICA": name}
-        environment = {**settings, **own_settings, "MOORING_OPEN_REQUESTS": "5000"}  # one caller acts for all clients
+        one_caller = {"MOORING_OPEN_REQUESTS": "5000", "MOORING_CONNECTIONS_EACH": "10000"}  # acts for all clients
+        environment = {**settings, **own_settings, **one_caller}
         own = (links[f"api {name}"], links[f"ledger {name}"])
         replicas.append(Replica(name, environment, parts.folder / f"{name}.log", own))
     return replicas

@@ -162,9 +162,13 @@ def environment_of(sandbox: Cluster, database: str, state: Path, port: int) -> d
     }
 
 
+_PORTS = iter(range(20_000 + os.getpid() % 10_000, 32_000))
+
+
 def free_port() -> int:
-    """A port that nobody uses now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port that nobody uses now, below those of outgoing connections: one may take it while a replica is away."""
+    for port in _PORTS:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise RuntimeError("no port is free")

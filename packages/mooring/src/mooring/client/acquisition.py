@@ -227,7 +227,8 @@ class Acquisition:
     async def _report(self, failure: Unavailable | None = None) -> None:
         """The place in the queue and why, or that there is no answer: then nothing is known of the pool."""
         looked_ago = self._clock.monotonic() - self._looked_at
-        if self._on_wait is None and self._heard and (failure is not None or looked_ago < QUIET_LOOK_SECONDS):
+        pause = LOOK_SECONDS if self._strays else QUIET_LOOK_SECONDS
+        if self._on_wait is None and self._heard and (failure is not None or looked_ago < pause):
             return
         found = None
         if failure is None:
